@@ -88,11 +88,11 @@ def test_games_without_statistics_have_none_and_a_state_has_all_parts():
 
 def assert_refused(batch: Any, cases: list[tuple[np.ndarray, str]]) -> None:
     """Assert that illegal actions are refused before any part has played one."""
-    before = [part._batch.games.mask.copy() for part in batch.parts]
+    before = [part.games.mask.copy() for part in batch.parts]
     for actions, message in cases:
         with pytest.raises(UserError, match=message):
             batch.step(actions)
-        assert_same(before, [part._batch.games.mask for part in batch.parts])
+        assert_same(before, [part.games.mask for part in batch.parts])
 
 
 WRONG = [(np.array([0, 0]), r"shape \(4,\)"), (np.full(4, 0.5), "must be integers")]
@@ -105,7 +105,7 @@ def test_one_illegal_action_stops_all_parts_and_is_counted():
     actions = batch.action_masks().argmax(axis=1)
     actions[3] = batch.parts[0].game.actions.wait_action
     assert_refused(batch, [(actions, "among envs 2 to 3: env 1, action 109: the phase is deployment")])
-    assert [part._batch.buffers.results["invalid"].tolist() for part in batch.parts] == [[0, 0], [0, 1]]
+    assert [part.buffers.results["invalid"].tolist() for part in batch.parts] == [[0, 0], [0, 1]]
     assert_refused(batch, [*WRONG, (np.full(4, 10**6), "does not exist")])
 
 

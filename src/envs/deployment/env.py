@@ -14,12 +14,11 @@ from ...core.seeding import draw
 from ..masked_env import RENDER_FPS, RENDER_MODES, MaskedDiscrete, rendered
 from ..opponent_pool_vec_env import vectorize_against
 from ..two_player_env import SEATS, OutcomeReward, Seat
-from .batch import REFUSED, Batch
 from .bots.placement import Placement
 from .game import DeploymentGame, log_truncation
-from .metrics import DeploymentStats
 from .reward import COMPONENTS, Reward
 from .rules.scenario import is_whole
+from .step_kernels import REFUSED
 from .vec_env import VecDeployment
 
 
@@ -69,7 +68,6 @@ class DeploymentEnv(gym.Env[np.ndarray, np.int64]):
             self.baselines = {first_baseline: baselines[first_baseline], **baselines}
         self.action_space = MaskedDiscrete(game.num_actions, lambda: self.action_masks() if self._playing else None)
         self.observation_space = spaces.Box(0.0, 1.0, (game.observation_size,), np.float32)
-        self.episode_stats = DeploymentStats(game.world)
         self._opponents = opponents_in(opponent)
         self.invalid_action_penalty = invalid_action_penalty
         self.placements = tuple((placements or {}).values())
@@ -79,33 +77,24 @@ class DeploymentEnv(gym.Env[np.ndarray, np.int64]):
         )
         for placement in self.placements:
             placement.check(game.scenario)
-        self._batch = Batch(
-            game,
-            self._opponents[0],
-            reward,
-            SEATS[seat],
-            1,
-            restart=False,
-            penalty=invalid_action_penalty,
-            placements=self.placements,
-        )
+        self._batch = self._make(self._opponents[0], 1, restart=False)
+        self.episode_stats = self._batch.episode_stats
         self._seeded = self._playing = False
 
     def vectorize(self, num_envs: int, device: str = "cpu") -> Any:
         """Return a batch of games with this configuration; the games are split evenly over a pool of opponents."""
+        return vectorize_against(self.opponent, num_envs, self._make)
 
-        def make(opponent: Agent, count: int) -> VecDeployment:
-            penalty = self.invalid_action_penalty
-            return VecDeployment(count, self.game, opponent, self.reward, SEATS[self.seat], penalty, self.placements)
-
-        return vectorize_against(self.opponent, num_envs, make)
+    def _make(self, opponent: Agent, count: int, restart: bool = True) -> VecDeployment:
+        penalty, seats = self.invalid_action_penalty, SEATS[self.seat]
+        return VecDeployment(count, self.game, opponent, self.reward, seats, penalty, self.placements, restart)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
         super().reset(seed=seed)
         if seed is not None or not self._seeded:
-            self._batch.seed(0, int(self.np_random.integers(2**63)) if seed is None else seed)
+            self._batch.seed_env(0, int(self.np_random.integers(2**63)) if seed is None else seed)
         if len(self._opponents) > 1:
             self._batch.set_opponent(draw(self._batch.rngs[0], self._opponents))
         self._playing = False  # in case `restart` raises
@@ -125,7 +114,7 @@ class DeploymentEnv(gym.Env[np.ndarray, np.int64]):
                 raise
             action = REFUSED
         self._playing = False  # in case the step raises: the game cannot continue
-        self._batch.step(np.array([action], np.int64))
+        self._batch.play(np.array([action], np.int64))
         result = self._batch.buffers.results[0]
         terminated, truncated = bool(result["terminated"]), bool(result["truncated"])
         self._playing = not (terminated or truncated)
@@ -141,7 +130,7 @@ class DeploymentEnv(gym.Env[np.ndarray, np.int64]):
     def action_masks(self) -> np.ndarray:
         """Return the legal actions, (A,) bool, at least one; raise `UserError` once the game is over."""
         require(self._playing, "the episode is over, so nothing is legal: call reset() first")
-        return self._batch.legal_masks()[0]
+        return self._batch.action_masks()[0]
 
     def render(self) -> Any:
         return rendered(self.game, self._batch.states[0], self.render_mode)

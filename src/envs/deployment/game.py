@@ -63,11 +63,9 @@ class DeploymentGame(Game[GameState, GameState]):
         `victory_points` are scored for each of three conditions: an objective, two, and more than the opponent.
         """
         self.scenario = Scenario.load(board, zones, profiles, scenario)
-        self.order_mode, self.deployment_type, self.on_deadlock = deployment_order_mode, deployment_type, on_deadlock
-        self.debug = debug
+        self.deployment_type, self.on_deadlock, self.debug = deployment_type, on_deadlock, debug
         if deployment_type == "fixed":
-            self.scenario.require_positions()
-            self.scenario.require_distance(min_enemy_distance)
+            self.scenario.require_positions(min_enemy_distance)
         else:
             self.scenario.require_room_apart(min_enemy_distance)
         for key, slots, lists, what in (
@@ -77,20 +75,21 @@ class DeploymentGame(Game[GameState, GameState]):
             for player, entries in enumerate(lists, 1):
                 enough = slots >= len(entries)
                 require(enough, f"{key}={slots} is too few: player {player} has {len(entries)} {what}")
+        confirming = confirming_players if deployment_type == "active" else ()
         self.world = world.build(
             self.scenario,
-            unit_slots=deployment_max_unit_slots,
+            slots=deployment_max_unit_slots,
             hex_slots=deployment_max_hex_slots,
-            order_mode=deployment_order_mode,
-            deployment_type=deployment_type,
-            start_phase=post_deployment_start_phase,
+            charge_reach=charge_reach,
+            start_phase=world.PHASES.index(post_deployment_start_phase),
+            alternated=deployment_order_mode == "alternated_p1_start",
+            is_active=deployment_type == "active",
             min_enemy_distance=min_enemy_distance,
-            confirming_players=confirming_players if deployment_type == "active" else (),
-            activation=activation,
-            first_turn=first_turn,
+            confirming=sum(1 << (player - 1) for player in set(confirming)),
             rounds=rounds,
             victory_points=victory_points,
-            charge_reach=charge_reach,
+            is_choice=activation == "choice",
+            rolls_off=first_turn == "roll_off",
         )
         self.actions = Actions(self.world)
         self.num_actions = self.actions.count
@@ -103,7 +102,7 @@ class DeploymentGame(Game[GameState, GameState]):
 
     def state(self, games: Games, i: int) -> GameState:
         """Return a view of game i of a batch."""
-        return GameState(self.scenario, self.world, games, i, self.order_mode)
+        return GameState(self.scenario, self.world, games, i)
 
     def initial(self, rng: np.random.Generator) -> GameState:
         games = self.games(1)
@@ -121,17 +120,13 @@ class DeploymentGame(Game[GameState, GameState]):
     def play(self, state: GameState, action: int) -> GameState:
         """Change `state` in place; an illegal action raises with the reason and changes nothing."""
         self.require_legal(state, action)
-        self.require_no_deadlock(state, action)
+        passes = action == self.actions.pass_action
+        if passes and self.on_deadlock == "raise" and deployment.is_deadlock(self.world, state.games, state.i):
+            raise deployment.deadlock(state)
         rules.play(self.world, state.games, state.i, action)
         if state.game["deadlocked"]:
             log_truncation(self.scenario, state.game, state.games.units[state.i])
         return self._checked(state)
-
-    def require_no_deadlock(self, state: GameState, action: int) -> None:
-        """Raise `DeploymentDeadlockError` if a legal action is the pass of a deadlock, unless deadlocks truncate."""
-        passes = action == self.actions.pass_action
-        if passes and self.on_deadlock == "raise" and deployment.is_deadlock(self.world, state.games, state.i):
-            raise deployment.deadlock(state)
 
     def move_name(self, state: GameState, action: int) -> str:
         return self.actions.move_name(state, action)

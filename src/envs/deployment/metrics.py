@@ -123,19 +123,6 @@ class DeploymentStats:
         vars(other).update(records)
         return other
 
-    def unit_slots(self, seat: int) -> np.ndarray:
-        """Return how often each unit slot was chosen, (S,)."""
-        return self.placed[seat].sum(axis=1)
-
-    def hex_slots(self, seat: int) -> np.ndarray:
-        """Return how often each hex slot was chosen, (H,)."""
-        cells = self.world.hexes[seat]
-        return np.where(cells >= 0, self.placed[seat].sum(axis=0)[cells], 0)
-
-    def heat_map(self, seat: int) -> np.ndarray:
-        """Return how often each hex was chosen, (rows, cols)."""
-        return self.placed[seat].sum(axis=0).reshape(-1, self.world.columns)
-
     def correlations(self, seat: int) -> dict[str, float]:
         """Return the correlations of placement with survival and damage of a unit; nan if there is no variance."""
         to_enemy_zone = self.world.distance[:, zone_cells(self.world, 1 - seat)].min(axis=1)
@@ -155,10 +142,11 @@ class DeploymentStats:
             if self.placed[seat].any():
                 found = {f"deployment_correlation/{player}/{name}": r for name, r in self.correlations(seat).items()}
                 correlations |= {name: r for name, r in found.items() if not np.isnan(r)}
+                on_cell, cells = self.placed[seat].sum(axis=0), self.world.hexes[seat]
                 counts[f"unit slot placed n-th, {player} player"] = self.unit_order[seat]
-                counts[f"hex slots, {player} player"] = self.hex_slots(seat)
-                counts[f"units placed on each hex, {player} player"] = self.heat_map(seat)
-                counts[f"unit slots, {player} player"] = self.unit_slots(seat)
+                counts[f"hex slots, {player} player"] = np.where(cells >= 0, on_cell[cells], 0)
+                counts[f"units placed on each hex, {player} player"] = on_cell.reshape(-1, self.world.columns)
+                counts[f"unit slots, {player} player"] = self.placed[seat].sum(axis=1)
         return correlations, counts
 
 

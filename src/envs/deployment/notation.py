@@ -46,53 +46,51 @@ class Actions:
 
     def target_hex(self, state: GameState, action: int) -> Hex | None:
         """Return the target hex of a legal action: of a placement, a move or an attack; None for pass and wait."""
-        if action in (self.pass_action, self.wait_action):
-            return None
-        if action < self.pass_action:
-            return state.hex_of(self._placement(state, action)[1])
-        if action < self.world.first_target:
-            return state.hex_of(self._destination(state, action))
-        return state.hex_of(state.games.units["cell"][state.i, self.target(state, action)])
+        return self._decoded(state, action)[2]
 
     def describe(self, state: GameState, action: int) -> str:
-        """Describe an action for a log."""
-        if action == self.pass_action:
-            return "pass_deployment"
-        if action < self.pass_action:
-            u, cell = self._placement(state, action)
-            return f"deploy_unit {state.unit_id(u)} {state.hex_of(cell)}"
-        unit = state.active_unit_id
-        if unit is None:
-            return f"player {int(state.game['to_move']) + 1} chooses {self._chosen(state, action)}"
-        if action < self.world.first_target:
-            return f"{unit} goes to {state.hex_of(self._destination(state, action))}"
-        if action < self.wait_action:
-            return f"{unit} {ATTACK_VERBS.get(state.phase, 'aims at')} {state.unit_id(self.target(state, action))}"
-        return f"{unit} waits"
+        """Describe a legal action for a log."""
+        verb, unit, at = self._decoded(state, action)
+        if verb in ("pass", "deploy"):
+            return "pass_deployment" if verb == "pass" else f"deploy_unit {unit} {at}"
+        if verb == "unit":
+            return f"player {int(state.game['to_move']) + 1} chooses {unit}"
+        active = state.active_unit_id
+        if verb in ATTACK_VERBS:
+            return f"{active} {ATTACK_VERBS[verb]} {unit}"
+        return f"{active} waits" if verb == "wait" else f"{active} goes to {at}"
 
     def move_name(self, state: GameState, action: int) -> str:
         """Return a legal action as one word: `deploy:R1:10,13`, `unit:R1`, `go:12,9`, `shoot:K1`, `wait` or
         `pass`.
         """
+        verb, unit, at = self._decoded(state, action)
+        if at is None:
+            return verb
+        where = f"{at[0]},{at[1]}"
+        return {"deploy": f"deploy:{unit}:{where}", "go": f"go:{where}"}.get(verb, f"{verb}:{unit}")
+
+    def _decoded(self, state: GameState, action: int) -> tuple[str, str, Hex | None]:
+        """Return the verb of a legal action, the unit that it places, chooses, moves or attacks, and the target hex."""
         if action in (self.pass_action, self.wait_action):
-            return "pass" if action == self.pass_action else "wait"
+            return "pass" if action == self.pass_action else "wait", "", None
         if action < self.pass_action:
             u, cell = self._placement(state, action)
-            return "deploy:{}:{},{}".format(state.unit_id(u), *state.hex_of(cell))
-        if state.active_unit_id is None:
-            return f"unit:{self._chosen(state, action)}"
+            return "deploy", state.unit_id(u), state.hex_of(cell)
         if action < self.world.first_target:
-            return "go:{},{}".format(*state.hex_of(self._destination(state, action)))
-        return f"{state.phase}:{state.unit_id(self.target(state, action))}"
+            cell, unit = self._destination(state, action), state.active_unit_id
+            verb = "unit" if unit is None else "go"
+            return verb, unit or state.unit_id(int(state.games.occupants[state.i, cell])), state.hex_of(cell)
+        u = self.target(state, action)
+        return state.phase, state.unit_id(u), state.hex_of(state.games.units["cell"][state.i, u])
 
     def illegal_reason(self, state: GameState, action: int) -> str:
         """Return the reason why an action is illegal in a game in progress."""
         if not 0 <= action < self.count:
             return f"action {action} does not exist: they are 0..{self.count - 1}"
         if action <= self.pass_action:
-            reason = (
-                deployment.why_not_pass(state) if action == self.pass_action else self._deploy_reason(state, action)
-            )
+            placing = action < self.pass_action
+            reason = self._deploy_reason(state, action) if placing else deployment.why_not_pass(state)
             assert reason is not None, "the action mask and the validation disagree"
             return reason
         if state.phase == "deployment":
@@ -100,7 +98,7 @@ class Actions:
         unit = state.active_unit_id
         if unit is None:
             legal = np.flatnonzero(state.games.mask[state.i])
-            candidates = " or ".join(self._chosen(state, int(choice)) for choice in legal)
+            candidates = " or ".join(self._decoded(state, int(choice))[1] for choice in legal)
             return f"no unit is active: choose the hex of {candidates}"
         if action < self.world.first_target:
             if state.phase != "move":
@@ -124,21 +122,18 @@ class Actions:
     def _deploy_reason(self, state: GameState, action: int) -> str | None:
         if state.phase != "deployment":
             return f"the phase is {state.phase}: deployment is over"
-        u, cell = self._placement(state, action)
-        unit_slot, hex_slot = self.slots_of(action)
+        (u, cell), (unit_slot, hex_slot) = self._placement(state, action), self.slots_of(action)
+        player = state.deployment_state.current_deployer
         if not self.world.units["exists"][u]:
-            return f"unit slot {unit_slot} of player {state.deployment_state.current_deployer} is empty"
+            return f"unit slot {unit_slot} of player {player} is empty"
         if cell == OFF_BOARD:
-            return f"hex slot {hex_slot} of player {state.deployment_state.current_deployer} is empty"
+            return f"hex slot {hex_slot} of player {player} is empty"
         return deployment.why_not_deploy(state, state.unit_id(u), *state.hex_of(cell))
 
     def _placement(self, state: GameState, action: int) -> tuple[int, int]:
         unit_slot, hex_slot = self.slots_of(action)
         seat = int(state.game["current_deployer"])
         return seat * self.unit_slots + unit_slot, int(self.world.hexes[seat, hex_slot])
-
-    def _chosen(self, state: GameState, action: int) -> str:
-        return state.unit_id(int(state.games.occupants[state.i, self._destination(state, action)]))
 
     def _destination(self, state: GameState, action: int) -> int:
         # the rotation is its own inverse, so the same table converts both ways

@@ -1,6 +1,5 @@
 """Rewards; their values are set in the `reward` config group."""
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from ...core.kernels import by_reference
@@ -14,19 +13,7 @@ COMPONENTS = ("outcome", "performance", "deployment", "invalid_action")  # a ste
 
 
 @by_reference
-class Terms(NamedTuple):
-    """The values as floats, for the compiled step."""
-
-    win: float
-    draw: float
-    loss: float
-    victory_points: float
-    survival: float
-    objective_placement: float
-
-
-@dataclass(frozen=True)
-class Reward:
+class Reward(NamedTuple):
     """Outcome at the end; performance and placement are differences of potentials, so they cannot be collected twice.
 
     A game truncated by a deadlock has no outcome reward.
@@ -40,26 +27,26 @@ class Reward:
     objective_placement: float  # for an army placed on objectives; 0 leaves deployment unshaped
 
 
-def terms(reward: Reward | OutcomeReward) -> Terms:
-    """Return the values of a reward as floats; those of an `OutcomeReward` have no shaping."""
+def as_floats(reward: Reward | OutcomeReward) -> Reward:
+    """Return a reward for the compiled step; an `OutcomeReward` has no shaping."""
     if isinstance(reward, OutcomeReward):
-        return Terms(*outcome_values(reward), victory_points=0.0, survival=0.0, objective_placement=0.0)
-    return Terms(*(float(getattr(reward, name)) for name in Terms._fields))
+        return Reward(*outcome_values(reward), victory_points=0.0, survival=0.0, objective_placement=0.0)
+    return Reward(*map(float, reward))
 
 
 @kernel
-def performance(world: World, games: Games, i: int, seat: int, terms: Terms) -> float:
+def performance(world: World, games: Games, i: int, seat: int, reward: Reward) -> float:
     """Return the potential of the battle for a seat."""
     own, other = games.sides[i, seat].victory_points, games.sides[i, 1 - seat].victory_points
     alive = surviving_points(world, games, i, seat) / max(world.points[seat], 1)
     others_alive = surviving_points(world, games, i, 1 - seat) / max(world.points[1 - seat], 1)
-    return terms.victory_points * (own - other) / max_victory_points(world) + terms.survival * (alive - others_alive)
+    return reward.victory_points * (own - other) / max_victory_points(world) + reward.survival * (alive - others_alive)
 
 
 @kernel
-def placement(world: World, games: Games, i: int, seat: int, terms: Terms) -> float:
+def placement(world: World, games: Games, i: int, seat: int, reward: Reward) -> float:
     """Return the potential of a seat's placements: proximity to objectives, from 0 to `objective_placement`."""
-    if terms.objective_placement == 0:
+    if reward.objective_placement == 0:
         return 0.0
     total, units = 0.0, 0
     for u in range(seat * world.slots, (seat + 1) * world.slots):
@@ -70,4 +57,4 @@ def placement(world: World, games: Games, i: int, seat: int, terms: Terms) -> fl
             for k in range(world.to_objective.shape[0]):
                 nearest = min(nearest, world.to_objective[k, cell])
             total += 1.0 - nearest / world.columns
-    return terms.objective_placement * total / max(units, 1)
+    return reward.objective_placement * total / max(units, 1)

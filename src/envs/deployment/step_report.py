@@ -97,20 +97,16 @@ def _dice(game: DeploymentGame, state: GameState, action: int) -> Dice:
         return Dice((steps,), ((d6(rng[0]), d6(rng[0])),))
     weapon, hit = world.weapon[MELEE if state.phase == "fight" else RANGED, u], state.games.units[state.i, target]
     covered = state.phase == "shoot" and bool(world.cells["is_cover"][hit["cell"]])
-    return attack_dice(rng[0], weapon, world.units[target], int(hit["hp"]), covered)
-
-
-def attack_dice(source: Any, weapon: Any, target: Any, hp: int, covered: bool) -> Dice:
-    """Return the dice that `dice.roll_damage` rolls from the same source, one by one."""
-    save = save_needed(target["save"], target["invulnerable"], weapon["ap"], covered)
-    needed = (int(weapon["hit"]), wound_needed(weapon["strength"], target["toughness"]), save)
+    profile, hp = world.units[target], int(hit["hp"])
+    save = save_needed(profile["save"], profile["invulnerable"], weapon["ap"], covered)
+    needed = (int(weapon["hit"]), wound_needed(weapon["strength"], profile["toughness"]), save)
     rolled: list[tuple[int, ...]] = []
-    while len(rolled) < weapon["attacks"] and hp > 0:
-        hit = d6(source)
-        wound = d6(source) if hit >= needed[0] else 0
-        saved = d6(source) if wound >= needed[1] else 0
-        rolled.append(tuple(die for die in (hit, wound, saved) if die))
-        hp -= int(weapon["damage"]) if 0 < saved < save else 0
+    while len(rolled) < weapon["attacks"] and hp > 0:  # as in `dice.roll_damage`
+        hits = d6(rng[0])
+        wounds = d6(rng[0]) if hits >= needed[0] else 0
+        saves = d6(rng[0]) if wounds >= needed[1] else 0
+        rolled.append(tuple(die for die in (hits, wounds, saves) if die))
+        hp -= int(weapon["damage"]) if 0 < saves < save else 0
     return Dice(needed, tuple(rolled))
 
 

@@ -116,6 +116,19 @@ def begin(game: DeploymentGame, seed: int = 0) -> GameState:
     return game.initial(np.random.default_rng(seed))
 
 
+def deployed(game: DeploymentGame, **units: Hex) -> GameState:
+    """Return a game in which these units are placed, in this order."""
+    state = begin(game)
+    for name, one in units.items():
+        game.deploy_unit(state, name, *one)
+    return state
+
+
+def position(state: GameState, unit_id: str) -> Hex:
+    unit = state.units[unit_id]
+    return unit.col, unit.row
+
+
 def bot(explore: float = 0.0, **weights: float) -> Bot:
     values = {"damage": 1.0, "threat": 0.3, "objective": 25.0, "to_objective": 2.0, "to_enemy": 0.0} | weights
     return Bot(Deterministic(), **values, explore=explore)
@@ -138,6 +151,11 @@ def copied(game: DeploymentGame, state: GameState) -> GameState:
 def random_action(game: DeploymentGame, state: GameState, rng: np.random.Generator) -> int:
     legal = game.legal_actions(state)
     return legal[int(rng.integers(len(legal)))]
+
+
+def drawn(rng: np.random.Generator, masks: np.ndarray) -> np.ndarray:
+    """Return a random legal action for each row of masks (N, A)."""
+    return np.where(masks, rng.random(masks.shape), -1).argmax(axis=1)
 
 
 def battle(game: DeploymentGame, seed: int = 0, **units: Hex) -> GameState:
@@ -173,6 +191,12 @@ def go(game: DeploymentGame, state: GameState, at: Hex) -> int:
 
 def aim(game: DeploymentGame, state: GameState, unit_id: str) -> int:
     return game.actions.attack(number(state, unit_id))
+
+
+def wait_out(game: DeploymentGame, state: GameState) -> None:
+    """Wait with all units until the game is over."""
+    while game.outcome(state) is None:
+        game.play(state, game.actions.wait_action)
 
 
 def wait_until(game: DeploymentGame, state: GameState, phase: str, unit: str | None = None) -> None:

@@ -1,31 +1,44 @@
-"""The action space: indices, their meaning, and legality."""
+"""The action space: indices, their meaning and legality, and which unit acts."""
 
 import numpy as np
 import pytest
 
-from src.envs.deployment.rules import hexgrid
-from src.envs.deployment.rules.deployment import DeploymentError, why_not_deploy
+from src.core.errors import UserError
+from src.envs.deployment.rules.deployment import DeploymentError
+from src.envs.deployment.rules.state import GameState
+from src.envs.deployment.step_report import Command, apply_and_describe
 from tests.envs.deployment import oracle
-from tests.envs.deployment.making import SMALL_SCENARIO, begin, full_game, random_action, roster, small_game
+from tests.envs.deployment.making import (
+    SMALL_SCENARIO,
+    aim,
+    battle,
+    begin,
+    bot,
+    copied,
+    full_game,
+    go,
+    position,
+    random_action,
+    roster,
+    small_game,
+    wait_until,
+)
+
+BY_ID = small_game(deployment_type="fixed")
+CHOICE = small_game(activation="choice")  # players choose the unit that acts
+FIXED = small_game(activation="choice", deployment_type="fixed")
 
 
 def test_the_dimensions_are_those_of_the_contract():
     """5.2: fixed by the two keys, independent of the scenario."""
     game = full_game(deployment_max_unit_slots=10, deployment_max_hex_slots=180)
-    actions = game.actions
-    assert actions.deployment_action_dim == 10 * 180 + 1
-    assert actions.pass_action == 10 * 180
-    assert game.num_actions == (10 * 180 + 1) + 525 + 10 + 1
-    assert actions.wait_action == game.num_actions - 1
-    state, highest = begin(game), 0
-    for slot, unit in enumerate(game.scenario.rosters[0]):
-        for hex_slot, (col, row) in enumerate(game.scenario.pools[0]):
-            cell = state.cell_of((col, row))
-            assert actions.deploy(slot, cell) == slot * 180 + hex_slot, unit.id
-            highest = max(highest, slot * 180 + hex_slot)
-    legal = [slot * 180 + hex_slot for slot in range(5) for hex_slot in range(len(game.scenario.pools[0]))]
-    assert game.legal_actions(state) == legal, "slots without a unit or a hex are masked"
-    assert highest == legal[-1] < actions.pass_action
+    actions, pool = game.actions, game.scenario.pools[0]
+    assert (actions.deployment_action_dim, actions.pass_action) == (10 * 180 + 1, 10 * 180)
+    assert actions.wait_action + 1 == game.num_actions == (10 * 180 + 1) + 525 + 10 + 1
+    state = begin(game)
+    placements = [actions.deploy(slot, state.cell_of(one)) for slot in range(5) for one in pool]
+    assert placements == [slot * 180 + hex_slot for slot in range(5) for hex_slot in range(len(pool))]
+    assert game.legal_actions(state) == placements, "slots without a unit or a hex are masked"
     other = full_game("classic_mirror", "trench", deployment_max_unit_slots=10, deployment_max_hex_slots=180)
     assert other.num_actions == game.num_actions, "whatever the scenario and its zones"
 
@@ -43,13 +56,12 @@ def test_units_are_ordered_by_id_and_hexes_by_column_and_row():
     assert list(pool) == sorted(pool)
     for action in range(actions.pass_action):
         unit_slot, hex_slot = actions.slots_of(action)
-        col, row = pool[hex_slot]
         unit = ("U3", "u10", "u2")[unit_slot]
-        assert actions.describe(state, action) == f"deploy_unit {unit} ({col}, {row})"
+        assert actions.describe(state, action) == f"deploy_unit {unit} {pool[hex_slot]}"
 
 
 def test_the_mapping_is_stable():
-    """10.2.1: an index means the same tuple in every episode and after every placement."""
+    """10.2.1: an index means the same tuple in every episode and after every placement, and it places so."""
     game, rng = small_game(), np.random.default_rng(0)
     meanings: dict[tuple[int, int], str] = {}
     for _ in range(20):
@@ -59,40 +71,14 @@ def test_the_mapping_is_stable():
             for action in game.legal_actions(state):
                 name = game.actions.describe(state, action)
                 assert meanings.setdefault((player, action), name) == name
-            game.play(state, random_action(game, state, rng))
-    assert len(meanings) == 14 * 2 + 14 * 3
-
-
-def test_an_action_places_its_unit_on_its_hex():
-    game, rng = small_game(), np.random.default_rng(1)
-    for _ in range(20):
-        state = game.initial(rng)
-        while state.phase == "deployment":
-            action = random_action(game, state, rng)
-            player = state.deployment_state.current_deployer
-            unit_slot, hex_slot = game.actions.slots_of(action)
-            unit_id = state.scenario.rosters[player - 1][unit_slot].id
-            expected = state.deployment_state.deployment_pools_by_player[player][hex_slot]
+            action, by_name = random_action(game, state, rng), copied(game, state)
+            unit, at = meanings[player, action].split()[1], game.actions.target_hex(state, action)
+            assert at is not None
+            game.deploy_unit(by_name, unit, *at)
             game.play(state, action)
-            assert (state.units[unit_id].col, state.units[unit_id].row) == expected
-
-
-def test_the_mask_allows_legal_placements_only():
-    """10.2.2: every action agrees with the engine's own validation."""
-    game, rng = small_game(min_enemy_distance=5, on_deadlock="truncate"), np.random.default_rng(2)
-    for _ in range(5):
-        state = game.initial(rng)
-        while state.phase == "deployment" and game.outcome(state) is None:
-            player = state.deployment_state.current_deployer
-            for action in range(game.actions.pass_action):
-                unit_slot, hex_slot = game.actions.slots_of(action)
-                units = state.scenario.rosters[player - 1]
-                if unit_slot >= len(units):
-                    assert not state.games.mask[0, action]
-                    continue
-                probe = (units[unit_slot].id, *state.deployment_state.deployment_pools_by_player[player][hex_slot])
-                assert state.games.mask[0, action] == (why_not_deploy(state, *probe) is None)
-            game.play(state, random_action(game, state, rng))
+            assert by_name.units == state.units
+            assert meanings[player, action] == f"deploy_unit {unit} {position(state, unit)}"
+    assert len(meanings) == 14 * 2 + 14 * 3
 
 
 def test_passing_is_legal_only_where_nothing_else_is():
@@ -104,7 +90,6 @@ def test_passing_is_legal_only_where_nothing_else_is():
             mask = state.games.mask[0]
             placements = bool(mask[: game.actions.pass_action].any())
             assert mask[game.actions.pass_action] == (not placements)
-            assert mask.any()
             seen.add(placements)
             game.play(state, random_action(game, state, rng))
     assert seen == {True, False}
@@ -119,31 +104,105 @@ def test_destinations_are_numbered_as_the_player_sees_the_board():
             game.play(state, random_action(game, state, rng))
         assert state.active_unit_id is not None
         unit = state.units[state.active_unit_id]
-        for action in game.legal_actions(state)[:-1]:
-            row, col = divmod(action - game.actions.world.first_move, 9)
-            place = (col, row) if player == 1 else hexgrid.turned(col, row, 9, 7)
-            assert game.actions.describe(state, action) == f"{unit.id} goes to ({place[0]}, {place[1]})"
-            assert place in oracle.steps_to(state, unit, unit.profile.move)
+        reached = oracle.steps_to(state, unit, unit.profile.move).keys() - {oracle.at(unit)}
+        names = {oracle.move_to(game, one, player): f"{unit.id} goes to {one}" for one in reached}
+        assert {action: game.actions.describe(state, action) for action in game.legal_actions(state)[:-1]} == names
 
 
 @pytest.mark.parametrize(
     ("action", "message"),
     [
-        (-1, r"action -1 does not exist: they are 0\.\.109"),
-        (110, r"action 110 does not exist"),
-        (2 * 14, "unit slot 2 of player 1 is empty"),
-        (42, "player 1 has a legal placement"),
-        (50, "the phase is deployment: deploy a unit first"),
-        (109, "the phase is deployment"),
+        (-1, r"action -1 does not exist: they are 0\.\.115"),
+        (116, r"action 116 does not exist"),
+        (2 * 16, "unit slot 2 of player 1 is empty"),
+        (15, "hex slot 15 of player 1 is empty"),
+        (48, "player 1 has a legal placement"),
+        (60, "the phase is deployment: deploy a unit first"),
+        (115, "the phase is deployment"),
     ],
 )
 def test_an_illegal_action_is_rejected_with_a_reason(action: int, message: str):
-    game = small_game()
+    game = small_game(deployment_max_hex_slots=16)
     with pytest.raises(DeploymentError, match=message):
         game.play(begin(game), action)
 
 
-def test_an_empty_hex_slot_is_refused():
-    game = small_game(deployment_max_hex_slots=16)
-    with pytest.raises(DeploymentError, match="hex slot 15 of player 1 is empty"):
-        game.play(begin(game), 15)
+def test_actions_are_named_by_unit_and_hex():
+    state = battle(BY_ID, a1=(4, 6), b2=(8, 0))
+    for action, words, name in (
+        (go(BY_ID, state, (4, 5)), "a1 goes to (4, 5)", "go:4,5"),
+        (BY_ID.actions.wait_action, "a1 waits", "wait"),
+    ):
+        assert (BY_ID.actions.describe(state, action), BY_ID.move_name(state, action)) == (words, name)
+    wait_until(BY_ID, state, "shoot", "a1")
+    shot = aim(BY_ID, state, "b2")
+    assert (BY_ID.actions.describe(state, shot), BY_ID.move_name(state, shot)) == ("a1 shoots b2", "shoot:b2")
+
+
+def test_no_unit_is_active_before_it_is_chosen():
+    """Choosing a unit is choosing its hex, so the action space and the weights of networks are the same."""
+    assert (CHOICE.num_actions, CHOICE.observation_size) == (BY_ID.num_actions, BY_ID.observation_size)
+    rng = np.random.default_rng(1)
+    state, chosen = begin(CHOICE, 1), set()
+    while CHOICE.outcome(state) is None:
+        action, before = random_action(CHOICE, state, rng), state.active_unit_id
+        at = CHOICE.actions.target_hex(state, action)
+        in_battle = state.phase != "deployment"
+        CHOICE.play(state, action)
+        if in_battle and before is None:
+            assert state.active_unit_id is not None
+            assert position(state, state.active_unit_id) == at
+            assert state.units[state.active_unit_id].player == CHOICE.to_move(state) + 1
+            chosen.add(state.active_unit_id)
+        else:
+            assert state.active_unit_id is None, "an action ends the activation"
+    assert {"a1", "a2", "b1", "b2"} <= chosen
+
+
+def test_units_act_in_the_order_that_their_player_chooses():
+    state = battle(FIXED, a1=(2, 5), a2=(4, 5), b1=(2, 1))
+    assert FIXED.legal_actions(state) == sorted(go(FIXED, state, at) for at in ((2, 5), (4, 5)))
+    FIXED.play(state, go(FIXED, state, (4, 5)))
+    assert state.active_unit_id == "a2"
+    FIXED.play(state, FIXED.actions.wait_action)
+    assert FIXED.legal_actions(state) == [go(FIXED, state, (2, 5))], "a single unit is chosen too"
+    assert state.units["a2"].acted
+
+
+def test_chargers_are_chosen_first_in_fights():
+    """a2 has charged b1, beside which a1 stands: a1 fights after the charger, and after b1's answer."""
+
+    def play(state: GameState, action: int) -> None:
+        FIXED.play(state, action)
+        FIXED.play(state, FIXED.actions.wait_action)
+
+    state = battle(FIXED, a1=(2, 5), a2=(4, 5), b1=(3, 4))
+    while state.phase != "fight" or state.game["to_move"] != 0:
+        play(state, FIXED.legal_actions(state)[0])
+    state.games.units["charged"][0, state.number("a2")] = True
+    play(state, go(FIXED, state, (2, 5)))  # chosen before the flag was set by hand
+    assert {FIXED.actions.target_hex(state, action) for action in FIXED.legal_actions(state)} == {(4, 5)}
+
+
+def test_names_and_errors_speak_of_the_choice():
+    state = battle(FIXED, a1=(2, 5), a2=(4, 5), b1=(2, 1))
+    action = go(FIXED, state, (2, 5))
+    assert FIXED.move_name(state, action) == "unit:a1"
+    for illegal in (FIXED.actions.wait_action, aim(FIXED, state, "b1"), go(FIXED, state, (0, 5))):
+        with pytest.raises(UserError, match="no unit is active: choose the hex of a1 or a2"):
+            FIXED.play(state, illegal)
+    report = apply_and_describe(FIXED, state, Command("play", (action,)))
+    assert report.action == "player 1 chooses a1"
+    assert (report.start, report.end, report.dice) == (None, (2, 5), None)
+
+
+def test_bots_choose_by_id_so_that_their_games_are_the_same():
+    finals = []
+    for game in (small_game(), CHOICE):
+        state = begin(game, 5)
+        while game.outcome(state) is None:
+            action = bot(to_enemy=1.0).decide(game, state, np.random.default_rng(0)).action
+            assert action is not None
+            game.play(state, action)
+        finals.append((state.units, state.victory_points, game.outcome(state), int(state.game["random"])))
+    assert finals[0] == finals[1]

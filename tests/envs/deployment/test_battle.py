@@ -1,4 +1,6 @@
-"""The battle, rule by rule, on positions made for each."""
+"""The battle, rule by rule, on positions made for each, and its dice."""
+
+from typing import Any
 
 import numpy as np
 import pytest
@@ -6,10 +8,12 @@ import pytest
 from src.core.errors import UserError
 from src.envs.deployment.game import DeploymentGame
 from src.envs.deployment.rules import dice
-from src.envs.deployment.rules.battle import can_shoot, is_eligible, take_objectives
+from src.envs.deployment.rules.battle import can_shoot, is_eligible
 from src.envs.deployment.rules.reach import charge_path, find_charges
+from src.envs.deployment.rules.state import GAME as GAME_RECORD
 from src.envs.deployment.rules.state import GameState
-from src.envs.deployment.rules.world import CHARGE
+from src.envs.deployment.rules.world import CHARGE, UNIT, WEAPON
+from src.envs.splitmix import seed_word
 from tests.envs.deployment.making import (
     COVER_MAP,
     aim,
@@ -20,8 +24,11 @@ from tests.envs.deployment.making import (
     copied,
     go,
     number,
+    position,
     random_action,
+    roster,
     small_game,
+    wait_out,
     wait_until,
 )
 
@@ -29,13 +36,7 @@ from tests.envs.deployment.making import (
 GAME = small_game(deployment_type="fixed")
 COVERED = small_game(deployment_type="fixed", board={"map": COVER_MAP})
 PROFILES = conf("profiles/warriors")
-PEACEFUL = small_game(
-    deployment_type="fixed", profiles={name: {**profile, "ranged": None} for name, profile in PROFILES.items()}
-)
-
-
-def legal(state: GameState, action: int) -> bool:
-    return bool(state.games.mask[0, action])
+PEACEFUL = {name: {**profile, "ranged": None} for name, profile in PROFILES.items()}
 
 
 def set_dice(state: GameState, wanted: list[int]) -> None:
@@ -49,32 +50,27 @@ def set_dice(state: GameState, wanted: list[int]) -> None:
     raise AssertionError(f"no generator state rolls {wanted}")
 
 
+def attacking(phase: str, rolls: list[int], game: DeploymentGame = GAME, **where) -> GameState:
+    """Return a position in which a1 is about to attack, and the dice that it will roll."""
+    state = battle(game, **where)
+    wait_until(game, state, phase, "a1")
+    set_dice(state, rolls)
+    return state
+
+
 def test_a_turn_has_its_phases_in_order_and_ends_by_eligibility():
-    game, rng = GAME, np.random.default_rng(0)
-    order = ["command", "move", "shoot", "charge", "fight"]
+    rng, order = np.random.default_rng(0), ["command", "move", "shoot", "charge", "fight"]
     for seed in range(10):
-        state = begin(game, seed)
+        state = begin(GAME, seed)
         previous, turns = "move", [(1, 1)]
-        while game.outcome(state) is None:
-            game.play(state, random_action(game, state, rng))
+        while GAME.outcome(state) is None:
+            GAME.play(state, random_action(GAME, state, rng))
             for phase in state.phases_entered:
                 assert phase == order[(order.index(previous) + 1) % 5]
                 previous = phase
             if turns[-1] != (state.round, state.current_player):
                 turns.append((state.round, state.current_player))
-        everything = [(number, player) for number in range(1, 6) for player in (1, 2)]
-        assert turns == everything[: len(turns)]
-
-
-def test_nobody_moves_through_walls_units_or_beside_enemies():
-    state = battle(GAME, a1=(4, 5), a2=(5, 4), b1=(4, 2), b2=(8, 0))
-    assert state.active_unit_id == "a1"
-    assert not legal(state, go(GAME, state, (6, 4))), "a wall"
-    assert not legal(state, go(GAME, state, (5, 4))), "a friend"
-    for beside in ((4, 3), (3, 2), (5, 2), (4, 1)):
-        assert not legal(state, go(GAME, state, beside)), "beside an enemy"
-    assert legal(state, go(GAME, state, (4, 4)))
-    assert not legal(state, go(GAME, state, (4, 5))), "staying is waiting"
+        assert turns == [(number, player) for number in range(1, 6) for player in (1, 2)][: len(turns)]
 
 
 def test_who_has_fled_neither_shoots_nor_charges():
@@ -82,21 +78,14 @@ def test_who_has_fled_neither_shoots_nor_charges():
     GAME.play(state, go(GAME, state, (4, 6)))
     assert state.phases_entered == ["shoot", "charge", "fight", "command", "move"], "nothing was left to do for a1"
     assert state.current_player == 2
+    wait_until(GAME, state, "move", "a1")
+    assert not state.units["a1"].fled, "it is forgotten in the next turn"
     two = battle(GAME, a1=(4, 4), a2=(8, 6), b1=(4, 3), b3=(8, 0))
     GAME.play(two, go(GAME, two, (4, 6)))
-    assert two.units["a1"].fled
-    assert not two.units["a2"].fled
-    stays = battle(GAME, a1=(4, 6), b1=(4, 2), b3=(8, 0))
-    GAME.play(stays, go(GAME, stays, (4, 5)))
-    assert not stays.units["a1"].fled
-    assert stays.phase == "shoot"
-
-
-def test_fleeing_is_forgotten_in_the_next_turn():
-    state = battle(GAME, a1=(4, 4), b1=(4, 3), b3=(8, 0))
-    GAME.play(state, go(GAME, state, (4, 6)))
-    wait_until(GAME, state, "move", "a1")
-    assert not state.units["a1"].fled
+    assert (two.units["a1"].fled, two.units["a2"].fled) == (True, False)
+    free = battle(GAME, a1=(4, 6), b1=(4, 2), b3=(8, 0))
+    GAME.play(free, go(GAME, free, (4, 5)))
+    assert (free.units["a1"].fled, free.phase) == (False, "shoot")
 
 
 @pytest.mark.parametrize(
@@ -114,34 +103,19 @@ def test_shooting_needs_sight_and_a_target_out_of_contact(where, allowed: bool):
     assert can_shoot(GAME.world, state.games, 0, number(state, "a1"), number(state, "b1")) == allowed
 
 
-@pytest.mark.parametrize(("game", "lost"), [(GAME, 1), (COVERED, 0)])
-def test_cover_improves_the_save_against_shooting(game: DeploymentGame, lost: int):
-    """A shot that hits and wounds a brute on (4, 4), which rolls a 4: 5+ to save in the open, 4+ in cover."""
-    state = battle(game, a1=(4, 6), b1=(4, 4))
-    wait_until(game, state, "shoot")
-    set_dice(state, [3, 5, 4, 2, 2, 2])
+@pytest.mark.parametrize(
+    ("game", "phase", "row", "rolls", "lost"),
+    [
+        (GAME, "shoot", 6, [3, 5, 4, 2, 2, 2], 1),  # a brute on (4, 4), shot at with AP1: 5+ to save in the open
+        (COVERED, "shoot", 6, [3, 5, 4, 2, 2, 2], 0),  # and 4+ in cover
+        (GAME, "fight", 5, [3, 5, 3, 2, 2], 1),  # cover is no help in a fight: 4+ against AP0
+        (COVERED, "fight", 5, [3, 5, 3, 2, 2], 1),
+    ],
+)
+def test_cover_improves_the_save_against_shooting(game, phase: str, row: int, rolls: list[int], lost: int):
+    state = attacking(phase, rolls, game, a1=(4, row), b1=(4, 4))
     game.play(state, aim(game, state, "b1"))
     assert state.units["b1"].hp == 3 - lost
-
-
-@pytest.mark.parametrize("game", [GAME, COVERED])
-def test_cover_is_no_help_in_a_fight(game: DeploymentGame):
-    """A brute on (4, 4) saves 4+ against the AP0 of a rifleman beside it."""
-    state = battle(game, a1=(4, 5), b1=(4, 4))
-    wait_until(game, state, "fight", "a1")
-    set_dice(state, [3, 5, 3, 2, 2])
-    game.play(state, aim(game, state, "b1"))
-    assert state.units["b1"].hp == 2
-
-
-def test_shooting_needs_range():
-    pistol = {**PROFILES["sergeant"]["ranged"], "range": 3}
-    game = small_game(
-        deployment_type="fixed", profiles={**PROFILES, "rifleman": {**PROFILES["rifleman"], "ranged": pistol}}
-    )
-    for row, allowed in ((2, True), (1, False)):
-        state = battle(game, a1=(4, 5), b1=(4, row))
-        assert can_shoot(game.world, state.games, 0, number(state, "a1"), number(state, "b1")) == allowed
 
 
 @pytest.mark.parametrize(
@@ -160,47 +134,42 @@ def test_shots_hit_wound_and_are_saved(rolls: list[int], lost: int):
     two_shots = {**PROFILES["rifleman"]["ranged"], "attacks": 2}
     profiles = {**PROFILES, "rifleman": {**PROFILES["rifleman"], "ranged": two_shots}}
     game = small_game(deployment_type="fixed", profiles=profiles)
-    state = battle(game, a1=(4, 6), b1=(4, 1))
-    wait_until(game, state, "shoot", "a1")
-    set_dice(state, rolls)
+    state = attacking("shoot", rolls, game, a1=(4, 6), b1=(4, 1))
     game.play(state, aim(game, state, "b1"))
     assert state.units["b1"].hp == 3 - lost
     assert state.games.units["dealt"][0, number(state, "a1")] == lost
 
 
-def test_the_dead_leave_the_board():
-    state = battle(GAME, a1=(4, 6), b3=(4, 1), b1=(8, 1))
-    wait_until(GAME, state, "shoot", "a1")
-    set_dice(state, [6, 6, 1])
+@pytest.mark.parametrize("others", [{"b1": (8, 1)}, {}])
+def test_the_dead_leave_the_board_and_the_last_one_loses(others):
+    state = attacking("shoot", [6, 6, 1], a1=(4, 6), b3=(4, 1), **others)
     GAME.play(state, aim(GAME, state, "b3"))
     assert state.units["b3"].hp == 0
-    assert (state.units["b3"].col, state.units["b3"].row) == (-1, -1)
+    assert position(state, "b3") == (-1, -1)
     assert state.games.occupants[0, state.cell_of((4, 1))] == -1
-
-
-def charging(rolls: list[int], game: DeploymentGame = GAME, **where) -> GameState:
-    state = battle(game, **where)
-    wait_until(game, state, "charge", "a1")
-    set_dice(state, rolls)
-    return state
+    assert GAME.outcome(state) == (None if others else 1)
+    if not others:
+        assert GAME.legal_actions(state) == []
+        assert state.round == 1
+        with pytest.raises(UserError, match="the game is over"):
+            GAME.play(state, GAME.actions.wait_action)
 
 
 def test_a_charge_must_cover_the_path_to_a_hex_beside_its_target():
     """Three steps from (4, 6) to a hex beside (4, 2)."""
     for rolls, reached in (([1, 1], False), ([1, 2], True)):
-        state = charging(rolls, a1=(4, 6), b1=(4, 2), b3=(8, 0))
+        state = attacking("charge", rolls, a1=(4, 6), b1=(4, 2), b3=(8, 0))
         GAME.play(state, aim(GAME, state, "b1"))
         beside = GAME.world.distance[state.cell_of((4, 2)), state.games.units["cell"][0, 0]] == 1
-        assert beside == reached
-        assert state.units["a1"].charged == reached
+        assert beside == state.units["a1"].charged == reached
         assert state.phase == ("fight" if reached else "move"), "a charge that fell short ended player 1's turn"
 
 
 def test_both_sides_charge_alike():
     """Among equally near hexes the same one is taken when the board is rotated by 180 degrees."""
     both = {
-        side: [{"id": f"{name}{k}", "profile": "rifleman", "position": [2 * k, row]} for k in range(3)]
-        for side, name, row in (("player_1", "a", 5), ("player_2", "b", 1))
+        f"player_{player}": roster(**{f"{name}{k}": ("rifleman", (2 * k, row)) for k in range(3)})
+        for player, name, row in ((1, "a", 5), (2, "b", 1))
     }
     game, rng = small_game(deployment_type="fixed", scenario=both), np.random.default_rng(0)
     board, several = game.scenario.board, 0
@@ -224,7 +193,7 @@ def test_both_sides_charge_alike():
 
 def test_a_charge_does_not_rest_on_what_was_looked_at_before():
     """b1 is the farther one of two targets."""
-    state = charging([6, 6], a1=(4, 6), b1=(4, 2), b3=(7, 3))
+    state = attacking("charge", [6, 6], a1=(4, 6), b1=(4, 2), b3=(7, 3))
     other = copied(GAME, state)
     other.games.sets[:] = 0
     for one in (state, other):
@@ -242,38 +211,32 @@ def test_an_enemy_out_of_reach_makes_nobody_eligible(reach: int, eligible: bool)
     assert is_eligible(game.world, state.games, 0, number(state, "a1")) == eligible
 
 
-def test_chargers_fight_first_then_sides_alternate():
-    """a1 charged; a2 and both enemies stand in contact too."""
-    state = battle(GAME, a1=(4, 6), a2=(8, 5), b1=(4, 4), b2=(8, 4), b3=(7, 3))
-    state.games.units["charged"][0, number(state, "a2")] = True
+@pytest.mark.parametrize(
+    ("where", "charged", "expected"),
+    [
+        ({"a1": (4, 6), "a2": (8, 5), "b1": (4, 4), "b2": (8, 4), "b3": (7, 3)}, "a2", "a2 b2"),
+        ({"a1": (4, 5), "a2": (4, 3), "b1": (4, 4), "b2": (5, 4), "b3": (5, 3)}, None, "b1 a1 b2 a2 b3"),
+    ],
+)
+def test_chargers_fight_first_then_sides_alternate(where, charged: str | None, expected: str):
+    state, order = battle(GAME, **where), []
+    if charged:
+        state.games.units["charged"][0, number(state, charged)] = True
     state.games.units["hp"][0] = 90
     wait_until(GAME, state, "fight")
-    order = []
     while state.phase == "fight" and state.current_player == 1:
-        order.append(state.active_unit_id)
         assert state.active_unit_id is not None
+        order.append(state.active_unit_id)
         assert GAME.to_move(state) + 1 == state.units[state.active_unit_id].player
         GAME.play(state, GAME.actions.wait_action)
-    assert order == ["a2", "b2"]
-
-
-def test_fights_alternate():
-    state = battle(GAME, a1=(4, 5), a2=(4, 3), b1=(4, 4), b2=(5, 4), b3=(5, 3))
-    state.games.units["hp"][0] = 90
-    wait_until(GAME, state, "fight")
-    order = []
-    while state.phase == "fight" and state.current_player == 1:
-        order.append(state.active_unit_id)
-        GAME.play(state, GAME.actions.wait_action)
-    assert order == ["b1", "a1", "b2", "a2", "b3"]
+    assert order == expected.split()
 
 
 def test_only_adjacent_units_fight():
     state = battle(GAME, a1=(4, 5), b1=(4, 4), b3=(4, 2))
     wait_until(GAME, state, "fight", "a1")
-    assert legal(state, aim(GAME, state, "b1"))
-    assert not legal(state, aim(GAME, state, "b3"))
     before = contents(state)
+    assert GAME.legal_actions(state) == [aim(GAME, state, "b1"), GAME.actions.wait_action]
     with pytest.raises(UserError, match="a1 cannot fight b3 from where they stand"):
         GAME.play(state, aim(GAME, state, "b3"))
     with pytest.raises(UserError, match="cannot go anywhere"):
@@ -300,18 +263,6 @@ def test_objectives_score_from_round_two_and_stick_until_taken():
     assert GAME.outcome(state) == 1
 
 
-def test_the_larger_control_takes_and_a_tie_changes_nothing():
-    state = battle(GAME, a1=(4, 3), b1=(4, 2), b3=(8, 0))
-    for holder in (-1, 0, 1):
-        state.games.control[0] = holder
-        take_objectives(GAME.world, state.games, 0)
-        assert state.games.control[0, 0] == holder, "2 against 2"
-    state = battle(GAME, a1=(4, 3), b1=(4, 2), b3=(5, 3))
-    state.games.control[0] = 0
-    take_objectives(GAME.world, state.games, 0)
-    assert state.objectives == {(4, 3): 2}
-
-
 def test_the_second_player_scores_round_five_at_its_end():
     """It holds the objective from its fifth turn on only: at its command phase there was nothing to score."""
     state = battle(GAME, a1=(0, 6), b1=(4, 1))
@@ -323,46 +274,31 @@ def test_the_second_player_scores_round_five_at_its_end():
     assert GAME.outcome(state) == -1
 
 
-def test_who_has_no_units_left_loses_at_once():
-    state = battle(GAME, a1=(4, 6), b3=(4, 1))
-    wait_until(GAME, state, "shoot", "a1")
-    set_dice(state, [6, 6, 1])
-    GAME.play(state, aim(GAME, state, "b3"))
-    assert GAME.outcome(state) == 1
-    assert GAME.legal_actions(state) == []
-    assert state.round == 1
-    with pytest.raises(UserError, match="the game is over"):
-        GAME.play(state, GAME.actions.wait_action)
-
-
 @pytest.mark.parametrize(
-    ("alive", "outcome"), [("a1 a2 b1 b2 b3", 1), ("a1 b1 b2 b3", -1), ("a1 a2 b1", 1), ("a1 b3", 1), ("a1 b1", -1)]
+    ("alive", "points", "outcome"),
+    [
+        ("a1 a2 b1 b2 b3", {}, 1),  # rifleman 18 and sergeant 21 against brute 24, skitterer 7 and spitter 6
+        ("a1 b1 b2 b3", {}, -1),
+        ("a1 a2 b1", {}, 1),
+        ("a1 b3", {}, 1),
+        ("a1 b1", {}, -1),
+        ("a1 b1", {"points": 10}, 0),
+    ],
 )
-def test_without_points_survivors_decide(alive: str, outcome: int):
-    """Rifleman 18 and sergeant 21 against brute 24, skitterer 7 and spitter 6."""
+def test_without_victory_points_survivors_decide(alive: str, points: dict[str, int], outcome: int):
     places = {"a1": (0, 6), "a2": (2, 6), "b1": (8, 0), "b2": (6, 0), "b3": (4, 0)}
-    state = battle(PEACEFUL, 0, **{unit: places[unit] for unit in alive.split()})
-    while PEACEFUL.outcome(state) is None:
-        PEACEFUL.play(state, PEACEFUL.actions.wait_action)
-    assert state.victory_points == {1: 0, 2: 0}
-    assert PEACEFUL.outcome(state) == outcome
-
-
-def test_equal_points_and_survivors_are_a_draw():
-    profiles = {name: {**profile, "points": 10} for name, profile in PROFILES.items()}
+    profiles = {name: {**profile, **points} for name, profile in PEACEFUL.items()}
     game = small_game(deployment_type="fixed", profiles=profiles)
-    state = battle(game, a1=(0, 6), b1=(8, 0))
-    while game.outcome(state) is None:
-        game.play(state, game.actions.wait_action)
-    assert game.outcome(state) == 0
+    state = battle(game, 0, **{unit: places[unit] for unit in alive.split()})
+    wait_out(game, state)
+    assert state.victory_points == {1: 0, 2: 0}
+    assert game.outcome(state) == outcome
 
 
 def test_units_that_are_not_placed_enter_no_distance():
     """An enemy at (-1, -1), whose cell as an index would be a real hex, does not affect anything."""
     game = small_game(deployment_order_mode="alternated_p1_start", min_enemy_distance=8)
-    state = begin(game)
-    unplaced = len(game.legal_actions(state))
-    assert unplaced == 2 * 14, "no enemy is placed, so none is near"
+    assert len(game.legal_actions(begin(game))) == 2 * 14, "no enemy is placed, so none is near"
     dead = battle(GAME, a1=(8, 5), b1=(8, 0))
     assert dead.units["b2"].col == -1, "cell -1 taken as an index is (8, 6), right beside a1"
     assert dead.cell_of((8, 6)) == 62 == GAME.world.cells.size - 1
@@ -370,3 +306,93 @@ def test_units_that_are_not_placed_enter_no_distance():
     assert GAME.legal_actions(dead) == [aim(GAME, dead, "b1"), GAME.actions.wait_action]
     wait_until(GAME, dead, "charge", "a1")
     assert not any(unit.fled for unit in dead.units.values())
+
+
+@pytest.mark.parametrize(
+    ("strength", "toughness", "needed"),
+    [(8, 4, 2), (9, 4, 2), (5, 4, 3), (7, 4, 3), (4, 4, 4), (3, 4, 5), (5, 9, 5), (4, 8, 6), (3, 9, 6), (2, 4, 6)],
+)
+def test_wounding(strength: int, toughness: int, needed: int):
+    assert dice.wound_needed(strength, toughness) == needed
+
+
+@pytest.mark.parametrize(
+    ("save", "invulnerable", "ap", "needed", "in_cover"),
+    [
+        (3, dice.NEVER, 0, 3, 2),
+        (3, dice.NEVER, 1, 4, 3),
+        (5, dice.NEVER, 1, 6, 5),
+        (5, dice.NEVER, 2, 7, 6),
+        (5, 5, 2, 5, 5),
+        (2, 4, 3, 4, 4),
+        (2, 4, 1, 3, 2),
+        (2, dice.NEVER, 0, 2, 2),
+        (6, dice.NEVER, 3, 7, 7),
+    ],
+)
+def test_saving(save: int, invulnerable: int, ap: int, needed: int, in_cover: int):
+    assert min(dice.save_needed(save, invulnerable, ap, False), dice.NEVER) == needed
+    assert min(dice.save_needed(save, invulnerable, ap, True), dice.NEVER) == in_cover
+
+
+def weapon(attacks: int = 1, hit: int = 2, strength: int = 8, ap: int = 0, damage: int = 1) -> Any:
+    return np.array([(24, attacks, hit, strength, ap, damage)], WEAPON)[0]
+
+
+def target(toughness: int = 4, save: int = 3, invulnerable: int = dice.NEVER, hp: int = 99) -> Any:
+    return np.array([(True, 0, 6, toughness, save, invulnerable, hp, 1, 10)], UNIT)[0]
+
+
+def rolled(arm: Any, victim: Any, hp: int, times: int = 20_000, covered: bool = False) -> np.ndarray:
+    source = np.zeros(1, GAME_RECORD)
+    source["random"] = 12345
+    return np.array([dice.roll_damage(source[0], arm, victim, hp, covered) for _ in range(times)])
+
+
+def test_an_impossible_save_fails_on_a_six():
+    """AP-2 against 5+ needs a 7: every wound goes through, as without any armor."""
+    impossible, naked = rolled(weapon(ap=2), target(save=5), hp=5), rolled(weapon(ap=0), target(save=7), hp=5)
+    assert impossible.mean() == naked.mean() == pytest.approx(5 / 6 * 5 / 6, abs=0.015)
+
+
+def test_excess_damage_is_lost_and_attacks_stop_at_the_dead():
+    lost = rolled(weapon(attacks=6, damage=3), target(save=7), hp=2, times=2000)
+    assert set(lost) <= {0, 2}
+    assert lost.max() == 2
+
+
+@pytest.mark.parametrize(
+    ("arm", "victim", "mean"),
+    [
+        (weapon(), target(save=2), 25 / 36 / 6),  # ones always fail: to hit, to wound and to save
+        (weapon(ap=1), target(save=5), 25 / 36 * 5 / 6),
+        (weapon(ap=6), target(save=2, invulnerable=4), 25 / 36 / 2),  # an invulnerable save is not worsened
+        (weapon(4, 3, 4, 1), target(5, 4), 4 * 4 / 6 * 2 / 6 * 4 / 6),
+        (weapon(1, 3, 8, 3, 2), target(5, 4), 2 * 4 / 6 * 4 / 6),
+        (weapon(6, 4, 9, 2, 3), target(4, 3), 18 * 3 / 6 * 5 / 6 * 4 / 6),
+        (weapon(3, 4, 3, 1), target(9, 2), 3 * 3 / 6 / 6 * 2 / 6),
+    ],
+)
+def test_expectations_are_what_the_dice_give(arm: Any, victim: Any, mean: float):
+    assert dice.expected_damage(arm, victim, False) == pytest.approx(mean)
+    for covered in (False, True):
+        expected = dice.expected_damage(arm, victim, covered)
+        assert rolled(arm, victim, hp=99, covered=covered).mean() == pytest.approx(expected, rel=0.05, abs=0.01)
+
+
+def test_the_odds_of_a_charge():
+    rolls = [a + b for a in range(1, 7) for b in range(1, 7)]
+    for steps in range(-3, 15):
+        assert dice.charge_chance(steps) == pytest.approx(sum(roll >= steps for roll in rolls) / 36)
+
+
+def test_dice_are_fair_and_come_from_the_games_own_generator():
+    source, twin = np.zeros(1, GAME_RECORD), np.zeros(1, GAME_RECORD)
+    source["random"] = twin["random"] = seed_word(7)
+    rolls = np.array([dice.d6(source[0]) for _ in range(60_000)])
+    counts = np.bincount(rolls, minlength=7)
+    assert counts[0] == 0
+    assert counts.size == 7
+    assert ((counts[1:] - 10_000) ** 2 / 10_000).sum() < 20.5  # chi-squared, five degrees of freedom: one in a thousand
+    assert [dice.d6(twin[0]) for _ in range(100)] == rolls[:100].tolist()
+    assert seed_word(7) != seed_word(8)

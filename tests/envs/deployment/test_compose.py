@@ -20,38 +20,26 @@ from tests.marks import mostly_slow
 from tests.test_compositions import composed, options
 
 KEYS = (
-    "deployment_type",
-    "deployment_order_mode",
-    "post_deployment_start_phase",
-    "on_deadlock",
-    "deployment_max_unit_slots",
-    "deployment_max_hex_slots",
-    "min_enemy_distance",
-    "debug",
+    *("deployment_type", "deployment_order_mode", "post_deployment_start_phase", "on_deadlock", "min_enemy_distance"),
+    *("deployment_max_unit_slots", "deployment_max_hex_slots", "debug", "board", "zones", "profiles", "scenario"),
 )
-GROUPS = ("board", "zones", "profiles", "scenario")
 
 
-@pytest.mark.parametrize("key", [*KEYS, *GROUPS])
+@pytest.mark.parametrize("key", KEYS)
 def test_a_required_key_that_is_missing_is_named(key: str):
     """There are no implicit defaults: no key may be missing or unset."""
     cfg = composed("env=deployment")
     with open_dict(cfg):
         for chosen_by_scenario in ("deployment_type", "first_turn", "charge_reach"):
-            cfg.env.game[chosen_by_scenario] = cfg.env.game[chosen_by_scenario]  # no longer that of the scenario
+            cfg.env.game[chosen_by_scenario] = cfg.env.game[chosen_by_scenario]  # no longer the scenario's
         del cfg.env.game[key]
     with pytest.raises(UserError, match=rf"env\.game .*'{key}'"):
         build(cfg.env, "env")
-    if key in ("deployment_type", "on_deadlock"):
+    if key == "on_deadlock":
+        with pytest.raises(UserError, match="missing a required argument: 'on_deadlock'"):
+            build(composed("env=deployment", "~env.game.on_deadlock").env, "env")
         with pytest.raises(UserError, match=rf"required and not set: env\.game\.{key}"):
             validate(composed("env=deployment", f"env.game.{key}=???"), schema.Train)
-
-
-@pytest.mark.parametrize("removed", ["env.game.on_deadlock", "env/deployment/zones@env.game.zones"])
-def test_a_key_can_be_removed_on_the_command_line(removed: str):
-    key = removed.rpartition(".")[2]
-    with pytest.raises(UserError, match=rf"missing a required argument: '{key}'"):
-        build(composed("env=deployment", f"~{removed}").env, "env")
 
 
 def test_the_game_of_a_shipped_run_is_that_of_the_configuration():
@@ -64,22 +52,24 @@ def test_the_game_of_a_shipped_run_is_that_of_the_configuration():
 
 
 @pytest.mark.parametrize(
-    ("scenario", "parts"),
+    ("scenario", "zones"),
     [
-        ("skirmish", ("board/woods", "profiles/veterans", "zones/redoubt")),
-        ("classic_skirmish", ("board/ruins", "profiles/warriors", "zones/hammer")),
-        ("mirror", ("board/woods", "profiles/veterans", "zones/trench")),
-        ("siege", ("board/woods", "profiles/veterans", "zones/trench")),
-        ("classic_mirror", ("board/ruins", "profiles/warriors", "zones/trench")),
-        ("classic_siege", ("board/ruins", "profiles/warriors", "zones/hammer")),
+        ("skirmish", "redoubt"),
+        ("mirror", "trench"),
+        ("siege", "trench"),
+        ("classic_skirmish", "hammer"),
+        ("classic_mirror", "trench"),
+        ("classic_siege", "hammer"),
     ],
 )
-def test_a_scenario_names_its_parts_and_deployment_type(scenario: str, parts: tuple[str, ...]):
+def test_a_scenario_names_its_parts_and_deployment_type(scenario: str, zones: str):
     game = composed("env=deployment", f"env/deployment/scenario@env.game.scenario={scenario}").env.game
-    for part in parts:
-        assert OmegaConf.to_container(game[part.split("/")[0]]) == chosen(part)
+    classic = scenario.startswith("classic")
+    assert OmegaConf.to_container(game.board) == chosen("board/ruins" if classic else "board/woods")
+    assert OmegaConf.to_container(game.profiles) == chosen("profiles/warriors" if classic else "profiles/veterans")
+    assert OmegaConf.to_container(game.zones) == chosen(f"zones/{zones}")
     assert game.deployment_type == game.scenario.deployment_type == "active"
-    assert game.first_turn == ("player_1" if scenario.startswith("classic") else "roll_off")
+    assert game.first_turn == ("player_1" if classic else "roll_off")
     assert game.charge_reach == (11 if scenario == "skirmish" else 12)
     typed = composed("env=deployment", "env.game.scenario.deployment_type=fixed").env.game
     assert typed.deployment_type == "fixed"

@@ -11,12 +11,10 @@ from src.core.play.agent import RandomAgent
 from src.core.play.arena import Tally, evaluate, watch
 from src.core.play.past_selves import PastSelves
 from src.envs.deployment.rules.deployment import DeploymentDeadlockError, DeploymentError
+from src.envs.deployment.rules.scenario import Hex
 from src.envs.pettingzoo_env import GameAEC
-from tests.envs.deployment.making import DEADLOCK, begin, bot, contents, make_env, random_action, small_game
+from tests.envs.deployment.making import DEADLOCK, begin, bot, contents, deployed, make_env, random_action, small_game
 from tests.test_compositions import composed
-
-# Three hexes for player 2, each within reach of an enemy that is placed beside them.
-BESIDE = {"player_1": [{"cols": [0, 8], "rows": [0, 0]}], "player_2": [{"cols": [3, 5], "rows": [1, 1]}]}
 
 
 def stuck(**changes):
@@ -28,18 +26,16 @@ def stuck(**changes):
     return game, state
 
 
-def test_a_zone_too_small_for_its_units_is_refused_on_loading():
-    """10.4.1: insufficient zones are found before a game begins."""
-    with pytest.raises(UserError, match="zone of player 2 has 2 hexes for 3 units"):
-        small_game(
-            zones={"player_1": [{"cols": [0, 8], "rows": [5, 6]}], "player_2": [{"cols": [0, 1], "rows": [0, 0]}]}
-        )
-
-
-def test_a_zone_eaten_up_by_walls_is_refused_on_loading():
-    """10.4.2: (2, 2) and (7, 2) are walls, which leaves one of three hexes."""
-    boxes = [{"cols": [2, 2], "rows": [2, 2]}, {"cols": [7, 7], "rows": [2, 2]}, {"cols": [0, 0], "rows": [0, 0]}]
-    with pytest.raises(UserError, match="the zone of player 2 has 1 hexes for 3 units"):
+@pytest.mark.parametrize(
+    ("hexes", "message"),
+    [
+        ([(0, 0), (1, 0)], "zone of player 2 has 2 hexes for 3 units"),  # 10.4.1
+        ([(2, 2), (7, 2), (0, 0)], "zone of player 2 has 1 hexes for 3 units"),  # 10.4.2: two of them are walls
+    ],
+)
+def test_a_zone_too_small_for_its_units_is_refused_on_loading(hexes: list[Hex], message: str):
+    boxes = [{"cols": [col, col], "rows": [row, row]} for col, row in hexes]
+    with pytest.raises(UserError, match=message):
         small_game(zones={"player_1": [{"cols": [0, 8], "rows": [5, 6]}], "player_2": boxes})
 
 
@@ -49,20 +45,21 @@ def test_insufficient_zones_raise_a_detailed_deadlock():
     assert game.legal_actions(state) == [game.actions.pass_action]
     with pytest.raises(DeploymentDeadlockError) as error:
         game.pass_deployment(state)
-    message = str(error.value)
-    assert "player 2 has units left and no legal placement" in message
-    assert "units left: player 1: none, player 2: b3" in message
-    assert "hexes in the pools: player 1: 3, player 2: 4" in message
-    assert "a1 on (0, 0)" in message
-    assert "b2 on (8, 1)" in message
+    for part in (
+        "player 2 has units left and no legal placement",
+        "units left: player 1: none, player 2: b3",
+        "hexes in the pools: player 1: 3, player 2: 4",
+        "a1 on (0, 0)",
+        "b2 on (8, 1)",
+    ):
+        assert part in str(error.value)
 
 
 def test_occupation_can_block_every_hex():
     """10.4.2: hexes are free, but all of them are too near to placed enemies."""
-    game = small_game(zones=BESIDE, min_enemy_distance=3, deployment_max_hex_slots=14)
-    state = begin(game)
-    game.deploy_unit(state, "a1", 3, 0)
-    game.deploy_unit(state, "a2", 5, 0)
+    beside = {"player_1": [{"cols": [0, 8], "rows": [0, 0]}], "player_2": [{"cols": [3, 5], "rows": [1, 1]}]}
+    game = small_game(zones=beside, min_enemy_distance=3)
+    state = deployed(game, a1=(3, 0), a2=(5, 0))
     with pytest.raises(DeploymentDeadlockError, match=r"a1 on \(3, 0\), a2 on \(5, 0\)"):
         game.pass_deployment(state)
 
@@ -114,9 +111,7 @@ def test_with_alternation_a_pass_lets_the_other_player_continue():
     """It is a deadlock only if no player can place; until then a pass switches players, and is counted."""
     zones = {"player_1": [{"cols": [0, 1], "rows": [5, 5]}], "player_2": [{"cols": [0, 4], "rows": [5, 5]}]}
     game = small_game(zones=zones, deployment_order_mode="alternated_p1_start")
-    state = begin(game)
-    game.deploy_unit(state, "a1", 0, 5)
-    game.deploy_unit(state, "b1", 1, 5)
+    state = deployed(game, a1=(0, 5), b1=(1, 5))
     assert game.legal_actions(state) == [game.actions.pass_action]
     game.pass_deployment(state)
     assert state.deployment_state.current_deployer == 2
@@ -170,19 +165,6 @@ def test_environments_raise_it_whoever_is_stuck(seat: str, opponent):
                 ask()
 
 
-def test_a_batch_warns_of_every_truncated_game(caplog: pytest.LogCaptureFixture):
-    batch = make_env(small_game(**DEADLOCK, on_deadlock="truncate"), seat="second").vectorize(2)
-    _, info = batch.reset(seed=0)
-    with caplog.at_level(logging.WARNING):
-        for _ in range(3):
-            *_, truncated, info = batch.step(info["action_mask"].argmax(axis=1))
-    assert truncated.all()
-    assert info["final_info"]["aborted"].all()
-    messages = [record.getMessage() for record in caplog.records]
-    assert len(set(messages)) == 2, "the opponent has placed its units by chance"
-    assert all("units left: player 1: none, player 2: b3" in one and "b1 on (" in one for one in messages)
-
-
 def test_a_truncated_game_is_aborted_and_no_draw_in_the_arena(caplog: pytest.LogCaptureFixture):
     game = small_game(**DEADLOCK, on_deadlock="truncate")
     with caplog.at_level(logging.WARNING):
@@ -215,13 +197,16 @@ def test_both_players_of_a_truncated_game_are_truncated():
     assert env.agents == []
 
 
-def test_past_selves_have_no_result_of_a_truncated_game():
+def test_past_selves_have_no_result_of_a_truncated_game(caplog: pytest.LogCaptureFixture):
     pool = PastSelves(size=2, snapshot_every=1, current_share=0.0, priority=0.0, memory=1.0)
     pool.set_agent(RandomAgent())
     pool.add_snapshot(dict, lambda weights: RandomAgent())
     batch = make_env(small_game(**DEADLOCK, on_deadlock="truncate"), pool, seat="second").vectorize(2)
     _, info = batch.reset(seed=0)
-    for _ in range(6):
-        *_, info = batch.step(info["action_mask"].argmax(axis=1))
+    with caplog.at_level(logging.WARNING):
+        for _ in range(6):
+            *_, info = batch.step(info["action_mask"].argmax(axis=1))
     assert batch.episode_stats.run_counts()["deadlocks"] == 4
+    assert info["final_info"]["aborted"].all()
     assert pool.recent_results().tolist() == [0, 0]
+    assert caplog.text.count("units left: player 1: none, player 2: b3") == 4, "a warning of each"

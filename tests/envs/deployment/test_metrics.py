@@ -1,16 +1,25 @@
-"""The metrics of the contract, by their names, and the raw data behind the diagnostics."""
+"""The metrics of the contract, by their names, the data behind the diagnostics, and what training runs log of them."""
 
-from typing import Any
+import csv
+import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from src.config.build import build
+from src.config.compose import resolved
 from src.core.errors import UserError
 from src.core.play.agent import Agent, RandomAgent
 from src.core.runs.metrics import is_documented
+from src.core.runs.run import Run
 from src.envs.deployment.env import DeploymentEnv
 from src.envs.deployment.metrics import DeploymentStats
-from tests.envs.deployment.making import DEADLOCK, REWARD, bot, full_game, make_env, small_game
+from src.envs.deployment.vec_env import VecDeployment
+from tests.envs.deployment.making import DEADLOCK, REWARD, bot, drawn, full_game, make_env, small_game
+from tests.lab import Lab
+from tests.test_compositions import composed
+from tests.wandb_file import history, offline_file, summary
 
 NAMES = {
     "deployment_valid_action_rate",
@@ -20,98 +29,60 @@ NAMES = {
     "deployment_pass_count",
     "winrate_with_active_deployment",
 }
+DEADLOCKS = ("env.game.min_enemy_distance=18", "env.game.on_deadlock=truncate")  # many deployments cannot be finished
+STAGES = ("curriculum=random_first", "curriculum.promote_at=0.01")  # the opponent changes after the first evaluation
+SMALL = ("net_defaults.hidden=[16]", "algo.num_envs=8", "algo.steps_per_env=32", "algo.epochs=1", "algo.eval_every=512")
 
 
 def played(batch, steps: int, seed: int = 0) -> list[dict]:
-    rng, infos = np.random.default_rng(seed), []
+    """Play random actions; return the final info of each finished game."""
+    rng, games = np.random.default_rng(seed), []
     _, info = batch.reset(seed=seed)
     for _ in range(steps):
-        *_, info = batch.step(np.where(info["action_mask"], rng.random(info["action_mask"].shape), -1).argmax(axis=1))
-        infos.append(info)
-    return infos
+        *_, info = batch.step(drawn(rng, info["action_mask"]))
+        for i in np.flatnonzero(info.get("_final_info", [])):
+            games.append({name: values[i] for name, values in info["final_info"].items()})
+    return games
 
 
-def deadlocks(infos: list[dict]) -> float:
-    return sum(info["final_info"]["deployment_deadlock_count"].sum() for info in infos if "final_info" in info)
-
-
-def test_the_metrics_of_the_contract_are_documented():
+def test_the_metrics_of_the_contract_are_documented_and_add_up():
     batch = make_env().vectorize(4)
     assert batch.episode_stats.episode_metrics() == {}, "nothing has ended yet, and nothing is made up"
-    infos = played(batch, 120)
-    assert set(batch.episode_stats.episode_metrics()) == NAMES
-    assert all(is_documented(name) for name in NAMES)
-    final = next(info["final_info"] for info in infos if "final_info" in info)
-    assert set(final) >= NAMES
-    game_metrics = small_game().episode_metrics(batch._batch.states[0])
-    assert set(game_metrics) == NAMES - {"winrate_with_active_deployment"}
-    assert all(is_documented(f"final/random/{name}") for name in game_metrics)
-
-
-def test_they_add_up_over_episodes():
-    batch = make_env().vectorize(4)
-    episodes: list[dict] = []
-    for info in played(batch, 150):
-        if "final_info" in info:
-            for i in np.flatnonzero(info["_final_info"]):
-                episodes.append({name: values[i] for name, values in info["final_info"].items()})
+    games = played(batch, 150)
     metrics = batch.episode_stats.episode_metrics()
-    assert batch.episode_stats.episodes == len(episodes) > 5
+    assert batch.episode_stats.episodes == len(games) > 5
+    assert set(metrics) == NAMES <= set(games[0])
+    assert all(is_documented(name) for name in NAMES)
     for name in ("deployment_valid_action_rate", "deployment_steps_mean", "winrate_with_active_deployment"):
-        assert metrics[name] == pytest.approx(np.mean([episode[name] for episode in episodes]))
+        assert metrics[name] == pytest.approx(np.mean([game[name] for game in games]))
     assert metrics["deployment_steps_mean"] == 5
     assert 0 < metrics["winrate_with_active_deployment"] < 1
     assert batch.episode_stats.episode_metrics() == {}, "metrics are reported once"
     batch.episode_stats.clear()
     assert batch.episode_stats.episode_metrics() == {}
+    game_metrics = small_game().episode_metrics(batch.states[0])
+    assert set(game_metrics) == NAMES - {"winrate_with_active_deployment"}
+    assert all(is_documented(f"final/random/{name}") for name in game_metrics)
 
 
 def test_metrics_cover_the_games_since_the_last_report():
-    batch, rng, counts = make_env().vectorize(4), np.random.default_rng(0), []
-    _, info = batch.reset(seed=0)
-    for _ in range(4):
-        wins = []
-        for _ in range(60):
-            *_, info = batch.step(
-                np.where(info["action_mask"], rng.random(info["action_mask"].shape), -1).argmax(axis=1)
-            )
-            if "final_info" in info:
-                wins += info["final_info"]["won"][info["_final_info"]].tolist()
-        saved = batch.state()
-        assert batch.episode_stats.episode_metrics()["winrate_with_active_deployment"] == pytest.approx(np.mean(wins))
-        counts.append(len(wins))
-        again = make_env().vectorize(4)
+    batch, count = make_env().vectorize(4), 0
+    for seed in range(3):
+        wins = [game["won"] for game in played(batch, 60, seed)]
+        saved, again = batch.state(), make_env().vectorize(4)
+        placed = saved["episode_stats"]["placed"].copy()
         again.load_state(saved)
-        assert again.episode_stats.episode_metrics()["winrate_with_active_deployment"] == pytest.approx(np.mean(wins))
-        assert again.episode_stats.episode_metrics() == {}
-    assert batch.episode_stats.episodes == sum(counts)
-
-
-def test_a_saved_journal_is_its_own():
-    batch = make_env().vectorize(4)
-    played(batch, 60)
-    saved = batch.state()["episode_stats"]
-    placed = saved["placed"].copy()
-    played(batch, 60)
-    np.testing.assert_array_equal(saved["placed"], placed)
-
-
-def test_refusals_are_measured_at_the_engine():
-    batch = make_env(seat="first").vectorize(2)
-    _, info = batch.reset(seed=0)
-    for _ in range(3):
-        with pytest.raises(UserError):
-            batch.step(np.array([batch.game.actions.wait_action] * 2))
-    rng = np.random.default_rng(0)
-    while batch.episode_stats.episodes < 2:
-        *_, info = batch.step(np.where(info["action_mask"], rng.random(info["action_mask"].shape), -1).argmax(axis=1))
-    # five placements per episode; the first two episodes had three refusals each, a third one may have had none
-    expected = 6 / (6 + 5 * batch.episode_stats.episodes)
-    assert batch.episode_stats.episode_metrics()["deployment_invalid_action_attempt_rate"] == pytest.approx(expected)
+        for stats in (batch.episode_stats, again.episode_stats):
+            assert stats.episode_metrics()["winrate_with_active_deployment"] == pytest.approx(np.mean(wins))
+            assert stats.episode_metrics() == {}
+        count += len(wins)
+        played(again, 60)
+        np.testing.assert_array_equal(saved["episode_stats"]["placed"], placed)
+    assert batch.episode_stats.episodes == count
 
 
 @pytest.mark.parametrize("opponent", [bot(1.0), RandomAgent()])
-def test_refused_actions_can_be_counted_and_penalised(opponent: Agent):
+def test_refused_actions_can_be_counted_and_penalized(opponent: Agent):
     """Illegal actions change nothing, cost the penalty, and are the counted fraction of all attempts."""
     env = DeploymentEnv(small_game(), opponent, REWARD, "first", {}, invalid_action_penalty=0.5)
     batch, rng = env.vectorize(2), np.random.default_rng(0)
@@ -125,14 +96,14 @@ def test_refused_actions_can_be_counted_and_penalised(opponent: Agent):
         np.testing.assert_array_equal(after[1], observation[1])
         assert not terminated[1]
     while batch.episode_stats.episodes < 2:
-        *_, info = batch.step(np.where(info["action_mask"], rng.random(info["action_mask"].shape), -1).argmax(axis=1))
+        *_, info = batch.step(drawn(rng, info["action_mask"]))
     rate = batch.episode_stats.episode_metrics()["deployment_invalid_action_attempt_rate"]
     assert rate == pytest.approx(3 / (3 + 5 * batch.episode_stats.episodes)), "three refusals in one of them"
     with pytest.raises(UserError, match="does not exist"):
         batch.step(np.array([0, batch.game.num_actions]))
 
 
-def test_a_single_env_penalises_refused_actions_likewise():
+def test_a_single_env_penalizes_refused_actions_likewise():
     env = DeploymentEnv(small_game(), bot(1.0), REWARD, "first", {}, invalid_action_penalty=0.25)
     observation, info = env.reset(seed=0)
     after, reward, terminated, truncated, info = env.step(env.game.actions.wait_action)
@@ -140,10 +111,8 @@ def test_a_single_env_penalises_refused_actions_likewise():
     np.testing.assert_array_equal(after, observation)
     with pytest.raises(UserError, match="does not exist"):
         env.step(env.game.num_actions)
-    over = False
-    while not over:
-        _, reward, terminated, truncated, info = env.step(int(info["action_mask"].argmax()))
-        over = terminated or truncated
+    while "outcome" not in info:
+        *_, info = env.step(int(info["action_mask"].argmax()))
     assert info["deployment_invalid_action_attempt_rate"] == pytest.approx(2 / 7), "five placements and two refusals"
     state = env._batch.states[0]
     state.invalid_attempts = 2  # which the environment has counted and reset
@@ -152,27 +121,22 @@ def test_a_single_env_penalises_refused_actions_likewise():
     assert {name: info[name] for name in metrics} == metrics, "one definition in the arena and in training"
 
 
-@pytest.mark.parametrize("wrong", [3.0, True, np.array([5]), np.array(3.0), "3", None])
-def test_an_action_of_a_wrong_type_is_an_error_and_not_penalised(wrong: Any):
-    env = DeploymentEnv(small_game(), bot(1.0), REWARD, "first", {}, invalid_action_penalty=0.25)
-    env.reset(seed=0)
-    with pytest.raises(UserError, match="is not a whole number"):
-        env.step(wrong)
-    assert not env.step(np.array(env.game.actions.wait_action))[2]
-
-
 def test_counts_are_of_the_whole_run():
     """Also over a checkpoint, and over batches that replace each other."""
+
+    def deadlocks(batch) -> float:
+        return sum(game["deployment_deadlock_count"] for game in played(batch, 20))
+
     game = small_game(on_deadlock="truncate", **DEADLOCK)
     batch, total = make_env(game).vectorize(3), 0.0
     for _ in range(2):
-        total += deadlocks(played(batch, 20))
+        total += deadlocks(batch)
         assert batch.episode_stats.episode_metrics()["deployment_deadlock_count"] == total
     batch.load_state(batch.state())
-    total += deadlocks(played(batch, 20))
+    total += deadlocks(batch)
     other = make_env(game).vectorize(3)
     other.episode_stats.add_earlier(batch.episode_stats.run_counts())
-    total += deadlocks(played(other, 20))
+    total += deadlocks(other)
     metrics = other.episode_stats.episode_metrics()
     assert metrics["deployment_deadlock_count"] == metrics["deployment_pass_count"] == total > 20
     assert metrics["deployment_steps_mean"] == 4
@@ -193,23 +157,23 @@ def test_distributions_are_those_of_the_placements_played():
     hexes, units = np.zeros(14, int), np.zeros((3, 3), int)
     finished, current = 0, []
     while finished < 20:
-        action = int(np.where(info["action_mask"], rng.random(info["action_mask"].shape), -1).argmax())
-        if action < game.actions.pass_action:
-            current.append(game.actions.slots_of(action))
-        *_, info = batch.step(np.array([action]))
+        action = drawn(rng, info["action_mask"])
+        if action[0] < game.actions.pass_action:
+            current.append(game.actions.slots_of(int(action[0])))
+        *_, info = batch.step(action)
         if "final_info" in info:
             for turn, (unit_slot, hex_slot) in enumerate(current):
                 hexes[hex_slot] += 1
                 units[turn, unit_slot] += 1
             finished, current = finished + 1, []
-    stats = batch.episode_stats
-    np.testing.assert_array_equal(stats.hex_slots(1), hexes)
-    np.testing.assert_array_equal(stats.unit_order[1], units)
-    np.testing.assert_array_equal(stats.unit_slots(1), [20, 20, 20])
-    assert stats.hex_slots(0).sum() == 0
-    assert stats.heat_map(1).shape == (7, 9)
-    assert stats.heat_map(1).sum() == 60
-    assert (stats.survived <= stats.placed).all()
+    counts = batch.episode_stats.diagnostics()[1]
+    assert all(name.endswith(", second player") for name in counts), "the learner was never the first"
+    np.testing.assert_array_equal(counts["hex slots, second player"], hexes)
+    np.testing.assert_array_equal(counts["unit slot placed n-th, second player"], units)
+    np.testing.assert_array_equal(counts["unit slots, second player"], [20, 20, 20])
+    assert counts["units placed on each hex, second player"].shape == (7, 9)
+    assert counts["units placed on each hex, second player"].sum() == 60
+    assert (batch.episode_stats.survived <= batch.episode_stats.placed).all()
 
 
 def test_correlations_find_what_was_put_in():
@@ -224,3 +188,52 @@ def test_correlations_find_what_was_put_in():
     assert np.isnan(found["distance_to_objective/damage"])
     assert set(found) == {f"distance_to_{a}/{b}" for a in ("objective", "enemy_zone") for b in ("survival", "damage")}
     assert all(np.isnan(value) for value in stats.correlations(1).values())
+
+
+@pytest.mark.parametrize("algo", ["ppo", pytest.param("maskable_ppo", marks=pytest.mark.slow)])
+def test_the_metrics_of_the_contract_are_logged(lab: Lab, algo: str):
+    own = (*STAGES, "algo.mini_batches=2") if algo == "ppo" else ("algo.batch_size=128",)
+    budget = ("algo.total_steps=1024", "algo.eval_episodes=6", "evaluation.episodes=2")
+    run = lab.train("env=deployment_classic", f"algo={algo}", "logger=wandb_offline", *DEADLOCKS, *own, *budget, *SMALL)
+    with (run / "metrics.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    for name in NAMES:
+        assert any(row.get(name) for row in rows), f"{name} is not in {list(rows[0])}"
+    chosen = json.loads((run / "diagnostics.json").read_text())
+    placed = sum(map(sum, chosen["units placed on each hex, first player"]))
+    assert placed == sum(chosen["unit slots, first player"]) == sum(chosen["hex slots, first player"]) > 0
+    assert any(name.startswith("deployment_correlation/first/") for name in rows[-1])
+    assert (run / "diagnostics.png").read_bytes().startswith(b"\x89PNG")
+    counts = [float(row["deployment_deadlock_count"]) for row in rows if row["deployment_deadlock_count"]]
+    assert counts == sorted(counts), "the count is of the whole run"
+    assert len(set(counts)) > 1
+    tracked = offline_file(run)
+    assert summary(tracked)["deployment_deadlock_count"] == counts[-1]
+    if algo == "ppo":
+        assert {row["train/stage"] for row in rows} >= {"0", "1"}
+        shares = [(row["train/episodes"], row["train/truncated_share"]) for row in rows if row["train/truncated_share"]]
+        assert counts[-1] == pytest.approx(sum(float(games) * float(share) for games, share in shares))
+    pictures = [row["step"] for row in history(tracked) if any(key.startswith("train/diagnostics") for key in row)]
+    assert pictures == ["512", "1024"], "the distributions are logged with every evaluation"
+
+
+def test_counts_go_on_in_the_next_stage_of_maskable_ppo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    truncated, step = [], VecDeployment.step
+
+    def counted(self: VecDeployment, actions: np.ndarray):
+        result = step(self, actions)
+        truncated.append(int(result[3].sum()))
+        return result
+
+    monkeypatch.setattr(VecDeployment, "step", counted)
+    monkeypatch.setattr("src.core.runs.run.draw_counts", lambda *_: False)
+    beatable = (*(f"~env.baselines.{name}" for name in ("tactical", "defensive", "greedy")), "env.first_baseline=null")
+    budget = ("algo.total_steps=768", "algo.eval_episodes=4", "algo.batch_size=128")
+    cfg = composed("env=deployment_classic", "algo=maskable_ppo", *DEADLOCKS, *STAGES, *beatable, *budget, *SMALL)
+    with Run(tmp_path, resolved(cfg), None) as run:
+        build(cfg.algo, "algo").fit(build(cfg.env, "env"), build(cfg.curriculum, "curriculum"), run)
+    with (tmp_path / "metrics.csv").open() as file:
+        rows = [row for row in csv.DictReader(file) if row["deployment_deadlock_count"]]
+    counts = {row["step"]: float(row["deployment_deadlock_count"]) for row in rows}
+    assert [row["train/stage"] for row in rows] == ["0", "0", "1"]
+    assert 0 < counts["512"] < counts["768"] == sum(truncated), "the count is of the whole run"

@@ -1,13 +1,20 @@
-"""Observations agree with the game state and the action mask."""
+"""Observations agree with the game state and the action mask, and the network for units parses them."""
+
+import copy
 
 import numpy as np
 import pytest
+import torch
 
+from src.config.build import build
+from src.core.errors import UserError
 from src.envs.deployment import observation, rules
+from src.envs.deployment.env import DeploymentEnv
 from src.envs.deployment.game import DeploymentGame
+from src.envs.deployment.net import Units, UnitsNet
 from src.envs.deployment.observation import GLOBAL, PLANES, UNIT
 from src.envs.deployment.rules.state import GameState
-from tests.envs.deployment import observation_oracle
+from tests.envs.deployment import oracle
 from tests.envs.deployment.making import (
     COVER_MAP,
     DEADLOCK,
@@ -19,6 +26,7 @@ from tests.envs.deployment.making import (
     roster,
     small_game,
 )
+from tests.test_compositions import composed
 
 GAMES = {
     "small": small_game(),
@@ -60,7 +68,7 @@ def test_every_value_is_that_of_the_state(name: str):
             continue
         for player in (1, 2) if number % 3 == 0 else (game.to_move(state) + 1,):
             observation.observe(game.world, game.static_features, state.games, state.i, player - 1, out)
-            np.testing.assert_allclose(out, observation_oracle.observe(game, state, player), atol=1e-6)
+            np.testing.assert_allclose(out, oracle.observe(game, state, player), atol=1e-6)
             varied.append(out.copy())
     assert (np.min(varied), np.max(varied)) == (0, 1)
     facts, units, planes = zip(*(observation.parts(game.world, values) for values in varied), strict=True)
@@ -108,3 +116,81 @@ def test_both_players_see_the_same_of_mirrored_positions():
     assert [GLOBAL[k] for k in differing] == ["second"]
     np.testing.assert_array_equal(first[len(GLOBAL) :], second[len(GLOBAL) :])
     np.testing.assert_array_equal(state.games.mask, other.games.mask)
+
+
+@pytest.fixture(scope="module", params=["deployment", "deployment_siege"])
+def made(request: pytest.FixtureRequest) -> tuple[DeploymentEnv, UnitsNet]:
+    small = ("algo.net.channels=8", "algo.net.blocks=1")
+    cfg = composed(f"env={request.param}", "algo=ppo", "net@algo.net=units", *small)
+    env = build(cfg.env, "env")
+    torch.manual_seed(0)
+    return env, build(cfg.algo.net, "algo.net").build(env.observation_space.shape, env.game.num_actions)
+
+
+def in_battle(env: DeploymentEnv) -> np.ndarray:
+    """Return an observation with units of both sides on the board."""
+    values, info = env.reset(seed=3)
+    rng = np.random.default_rng(3)
+    while values[0] > 0:  # deployment
+        values, _, _, _, info = env.step(rng.choice(np.flatnonzero(info["action_mask"])))
+    return values
+
+
+def test_the_layout_names_what_the_game_observes(made: tuple[DeploymentEnv, UnitsNet]):
+    env, net = made
+    values = in_battle(env)
+    parts = net.split(torch.from_numpy(values)[None])
+    for theirs, own in zip(observation.parts(env.game.world, values), parts, strict=True):
+        np.testing.assert_array_equal(theirs, own[0].numpy())
+    assert GLOBAL[observation.SECOND] == "second", "in deployment, where the network needs it, the seat"
+    indices = (observation.ON_BOARD, observation.ACTIVE, observation.COLUMN, observation.ROW)
+    assert [UNIT[index] for index in indices] == ["on_board", "active", "col", "row"]
+    assert PLANES[observation.OWN_ZONE] == "own_zone"
+
+
+def test_cells_are_scored_in_the_order_of_the_actions(made: tuple[DeploymentEnv, UnitsNet]):
+    """With one feature a cell, its own number, the scores of placements are the numbers of the cells they name."""
+    env, made_net = made
+    net, world = copy.deepcopy(made_net), env.game.world
+    with torch.no_grad():
+        for layer, weight, bias in ((net.cell_to_place, 1.0, 0.0), (net.unit_to_place, 0.0, 1.0)):
+            layer.weight.fill_(weight / 8)
+            layer.bias.fill_(bias)  # type: ignore[union-attr]
+    seen_seats = set()
+    for seed in range(8):
+        values, info = env.reset(seed=seed)
+        seat = info["seat"]
+        features, _, planes = net.split(torch.from_numpy(values)[None])
+        number = torch.arange(net.cells, dtype=torch.float32)
+        board = number.view(1, 1, net.rows, -1).expand(1, 8, -1, -1)
+        scores = net.placement_logits(features, planes, board, torch.zeros(1, net.slots, 8))[0] / 8**0.5
+        cells = world.hexes[seat][world.hexes[seat] >= 0]
+        expected = world.seen[seat, cells]["turned"]
+        assert scores[: cells.size].round().int().tolist() == expected.tolist()
+        seen_seats.add(seat)
+    assert seen_seats == {0, 1}
+
+
+def test_unit_features_are_added_to_their_cells(made: tuple[DeploymentEnv, UnitsNet]):
+    env, net = made
+    _, units, planes = net.split(torch.from_numpy(in_battle(env))[None])
+    board = net.scatter(units[:, :, observation.ON_BOARD, None], net.cells_of(units))[0, 0]
+    on_board = (planes[0, PLANES.index("own_hp")] > 0) | (planes[0, PLANES.index("their_hp")] > 0)
+    assert torch.equal(board > 0, on_board)
+    assert board.max() == 1
+
+
+def test_every_kind_of_action_depends_on_what_is_seen(made: tuple[DeploymentEnv, UnitsNet]):
+    env, net = made
+    values = torch.from_numpy(in_battle(env))[None].requires_grad_()
+    heads = net(values)
+    assert heads.policy.shape == (1, env.game.num_actions)
+    sizes = (net.slots * net.hex_slots, 1, net.cells, net.slots, 1)
+    for part in (*heads.policy.split(sizes, dim=1), heads.value):
+        gradient = torch.autograd.grad(part.square().sum(), values, retain_graph=True)[0]
+        assert gradient.abs().sum() > 0
+
+
+def test_a_layout_that_does_not_fit_is_refused_with_both_sizes():
+    with pytest.raises(UserError, match=r"\(5577,\) and 1052 actions, .* has \(5825,\) and 2120"):
+        Units(unit_slots=5, hex_slots=104, rows=21, columns=25, channels=8, blocks=1, pool_every=0).build((5825,), 2120)

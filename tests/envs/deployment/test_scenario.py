@@ -1,25 +1,42 @@
-"""Validation of scenarios in YAML; errors name the key."""
+"""Scenarios: validation of their YAML with errors that name the key, hexes, and the shipped maps and armies."""
 
 import copy
+import re
 from typing import Any
 
 import numpy as np
 import pytest
 
 from src.core.errors import UserError
+from src.envs.deployment.game import DeploymentGame
+from src.envs.deployment.rules import hexgrid
 from src.envs.deployment.rules import scenario as scenarios
 from src.envs.deployment.rules.scenario import Board
-from tests.envs.deployment.making import SMALL_MAP, begin, conf, full_game, random_action, roster, settings, small_game
+from tests.envs.deployment import oracle
+from tests.envs.deployment.making import (
+    COVER_MAP,
+    SMALL_MAP,
+    begin,
+    conf,
+    full_game,
+    position,
+    random_action,
+    settings,
+    small_game,
+)
+
+MISSING = object()
+GAMES = {"small": small_game(), "cover": small_game(board={"map": COVER_MAP}), "full": full_game()}
 
 
 def with_change(path: str, value: Any) -> dict[str, Any]:
-    """Return the settings of a small game with one value changed or, for `None`, one key removed."""
+    """Return the settings of a small game with one value changed or, for MISSING, one key removed."""
     changed: dict[str, Any] = copy.deepcopy(settings())
     *parents, last = path.split(".")
     node: Any = changed
     for name in parents:
         node = node[int(name) if name.isdigit() else name]
-    if value is None:
+    if value is MISSING:
         del node[last]
     else:
         node[last] = value
@@ -27,31 +44,31 @@ def with_change(path: str, value: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("path", "message"),
+    "path",
     [
-        ("board.map", r"board\.map is required and missing"),
-        ("zones.player_2", r"zones\.player_2 is required and missing"),
-        ("scenario.player_1", r"scenario\.player_1 is required and missing"),
-        ("scenario.player_1.0.id", r"scenario\.player_1\[0\]\.id is required"),
-        ("scenario.player_1.0.position", r"scenario\.player_1\[0\]\.position is required"),
-        ("zones.player_1.0.rows", r"zones\.player_1\[0\]\.rows is required"),
-        ("profiles.brute.move", r"profiles\.brute\.move is required"),
-        ("profiles.brute.ranged", r"profiles\.brute\.ranged is required"),
-        ("profiles.brute.melee.hit", r"profiles\.brute\.melee\.hit is required"),
+        "board.map",
+        "zones.player_2",
+        "scenario.player_1",
+        "scenario.player_1.0.id",
+        "scenario.player_1.0.position",
+        "zones.player_1.0.rows",
+        "profiles.brute.move",
+        "profiles.brute.ranged",
+        "profiles.brute.melee.hit",
     ],
 )
-def test_a_missing_key_is_named(path: str, message: str):
-    with pytest.raises(UserError, match=message):
-        small_game(**with_change(path, None))
+def test_a_missing_key_is_named(path: str):
+    named = re.escape(re.sub(r"\.(\d+)", r"[\1]", path))
+    with pytest.raises(UserError, match=f"{named} is required and missing"):
+        small_game(**with_change(path, MISSING))
 
 
 def test_missing_settings_are_named():
-    """The keys of the game itself; those that were added later have the values of earlier versions."""
+    """The keys of the game itself; keys that were added later have the values of earlier versions."""
     later = {"confirming_players", "activation", "rounds", "victory_points", "charge_reach"}
     for key in settings().keys() - later:
-        without = {name: value for name, value in settings().items() if name != key}
         with pytest.raises(TypeError, match=key):
-            type(small_game())(**without)
+            DeploymentGame(**with_change(key, MISSING))
 
 
 @pytest.mark.parametrize(
@@ -62,29 +79,42 @@ def test_missing_settings_are_named():
         ("profiles.brute.melee.attacks", "many", r"attacks='many': expected a whole number"),
         ("profiles.brute.hp", True, r"hp=True: expected a whole number"),
         ("scenario.player_1.0.profile", "dragon", "profile 'dragon' is unknown: expected one of rifleman"),
+        ("scenario.player_1.0.profile", ["brute"], "is unknown: expected one of"),
         ("scenario.player_1.0.id", "a2", "unit id a2 is given 2 times: ids are unique"),
         ("scenario.player_1.0.id", "b1", "unit id b1 is given 2 times"),
+        *(
+            ("scenario.player_1.0.id", wrong, r"scenario\.player_1\[0\]\.id=.*: expected a word")
+            for wrong in ("", " ", "a b", "a:b", 3, None)
+        ),
         ("scenario.player_1", [], r"scenario\.player_1 has no units"),
+        ("scenario.player_1", 7, r"scenario\.player_1=7: expected a list of units"),
+        ("scenario.player_2", None, r"scenario\.player_2=None: expected a list of units"),
         ("zones.player_1", "turned", "expected a list of boxes"),
+        ("zones.player_2", None, r"zones\.player_2=None: expected a list of boxes"),
+        ("zones.player_1", [3], r"zones\.player_1\[0\] is 3: expected the keys"),
         ("zones.player_1.0.cols", [0, 9], r"zones\.player_1\[0\]\.cols=9: expected a whole number from 0 to 8"),
         ("zones.player_1.0.cols", [0], r"expected \[first, last\]"),
         ("zones.player_1.0.cols", [3, 2], r"zones\.player_1\[0\]\.cols=\[3, 2\]: the first comes before the last"),
         ("zones.player_1.0.cols", 3, r"zones\.player_1\[0\]\.cols=3: expected \[first, last\]"),
-        ("zones.player_1", [3], r"zones\.player_1\[0\] is 3: expected the keys"),
-        ("scenario.player_1", 7, r"scenario\.player_1=7: expected a list of units"),
-        ("scenario.player_1.0.profile", ["brute"], "is unknown: expected one of"),
         ("scenario.player_1.0.position", 5, r"scenario\.player_1\[0\]\.position=5: expected \[col, row\]"),
         ("scenario.player_1.0.position", "41", r"position='41': expected \[col, row\]"),
         ("scenario.player_1.0.position", [2.7, 5], r"player_1\[0\]\.position=2\.7: expected a whole number"),
         ("scenario.player_1.0.position", ["4", 1], r"position='4': expected a whole number from 0 to 8"),
         ("scenario.player_1.0.position", [2, 7], r"position=7: expected a whole number from 0 to 6"),
-        ("profiles", [], r"profiles=\[\] must be a mapping"),
         ("board.map", 5, r"board\.map is 5"),
+        ("profiles", [], r"profiles=\[\] must be a mapping"),
+        *((key, None, f"{key}=null must be a mapping") for key in ("profiles", "board", "zones", "scenario")),
+        ("min_enemy_distance", None, "min_enemy_distance=null must be a whole number"),
         ("min_enemy_distance", -1, "min_enemy_distance=-1 must be a whole number"),
         ("min_enemy_distance", 1.5, r"min_enemy_distance=1\.5 must be a whole number"),
         ("deployment_max_hex_slots", 14.0, r"deployment_max_hex_slots=14\.0 must be a whole number"),
         ("deployment_max_unit_slots", 2, "deployment_max_unit_slots=2 is too few: player 2 has 3 units"),
         ("deployment_max_hex_slots", 13, "deployment_max_hex_slots=13 is too few: player 1 has 14 hexes"),
+        ("debug", "no", "debug=no must be true or false"),
+        ("debug", 1, "debug=1 must be true or false"),
+        ("rounds", 1, r"rounds=1 must be a whole number in \[2, 100\]"),
+        ("victory_points", 0, r"victory_points=0 must be a whole number in \[1, 1000\]"),
+        ("charge_reach", 13, r"charge_reach=13 must be a whole number in \[1, 12\]"),
     ],
 )
 def test_a_wrong_value_is_named(path: str, value: Any, message: str):
@@ -99,6 +129,7 @@ def test_a_wrong_value_is_named(path: str, value: Any, message: str):
         ("..#....#.", "..#*...#.", r"cover \(3, 2\) has no counterpart at \(5, 3\): the map is unfair"),
         (".#..o....", ".#.......", "no objective"),
         (".#..o....", ".#.oo....", r"objective \(3, 3\) has no counterpart"),
+        (".#..o....", ".#o.o.o..", r"objectives \(2, 3\) and \(4, 3\) share \[\(3, 2\), \(3, 3\)\]"),
         (".x.x.x.x.", ".x.x.x...", r"\[\(7, 6\)\] fall off the lower edge"),
         (".x.x.x.x.", ".x.x.x.x", "of one length"),
         (".#..o....", ".#..o..?.", r"holds \['\?'\]"),
@@ -111,34 +142,29 @@ def test_an_unfair_or_broken_map_is_refused(old: str, new: str, message: str):
         small_game(board={"map": drawing.replace(old, new)})
 
 
+def test_objectives_that_share_no_hexes_are_accepted():
+    apart = SMALL_MAP.replace(".#..o....", "o#..o...o")
+    assert len(small_game(board={"map": apart}).scenario.board.objectives) == 3
+
+
+@pytest.mark.parametrize(("cols", "rows", "what"), [(101, 3, "columns"), (3, 101, "rows")])
+def test_a_board_that_the_tables_cannot_hold_is_refused(cols: int, rows: int, what: str):
+    """Distances have one byte: on 301 columns a rifle of range 24 would shoot 258 hexes."""
+    lines = ["." * cols] * (rows - 1) + ["".join(".x"[col % 2] for col in range(cols))]
+    middle = rows // 2
+    lines[middle] = lines[middle][: cols // 2] + "o" + lines[middle][cols // 2 + 1 :]
+    with pytest.raises(UserError, match=f"101 {what}: at most 99"):
+        Board.load({"map": "\n".join(lines)})
+
+
 def test_positions_matter_only_where_they_are_used():
     """A scenario's positions may lie outside a zone it is not written for, unless the deployment is fixed."""
     full_game("classic_skirmish", "trench")
     with pytest.raises(UserError, match=r"unit R1: .*\(10, 13\)"):
         full_game("classic_skirmish", "trench", deployment_type="fixed")
-    twice = {
-        "player_1": roster(a1=("rifleman", (2, 5)), a2=("rifleman", (2, 5))),
-        "player_2": roster(b=("brute", (2, 1))),
-    }
-    with pytest.raises(UserError, match=r"2 units have the position \(2, 5\)"):
-        small_game(deployment_type="fixed", scenario=twice)
-
-
-def test_nothing_given_where_something_is_needed_is_named():
-    for key, message in (
-        ("profiles", "profiles=null must be a mapping"),
-        ("board", "board=null must be a mapping"),
-        ("zones", "zones=null must be a mapping"),
-        ("scenario", "scenario=null must be a mapping"),
-        ("min_enemy_distance", "min_enemy_distance=null must be a whole number"),
-    ):
-        with pytest.raises(UserError, match=message):
-            small_game(**{key: None})
-    for player in ("player_1", "player_2"):
-        with pytest.raises(UserError, match=rf"scenario\.{player}=None: expected a list of units"):
-            small_game(scenario=settings()["scenario"] | {player: None})
-        with pytest.raises(UserError, match=rf"zones\.{player}=None: expected a list of boxes"):
-            small_game(zones=settings()["zones"] | {player: None})
+    twice = with_change("scenario.player_1.0.position", [4, 5]) | {"deployment_type": "fixed"}
+    with pytest.raises(UserError, match=r"2 units have the position \(4, 5\)"):
+        small_game(**twice)
 
 
 def test_fixed_positions_keep_their_distance():
@@ -146,71 +172,6 @@ def test_fixed_positions_keep_their_distance():
     with pytest.raises(UserError, match=r"a1 on \(2, 5\) and b1 on \(2, 1\) are 4 hexes apart"):
         small_game(deployment_type="fixed", min_enemy_distance=5)
     small_game(min_enemy_distance=5)
-
-
-def test_the_units_are_those_described():
-    """Move, toughness, save, invulnerable, hp, control, points; then the weapons: range, attacks, hit, S, AP, D."""
-    table = {
-        "rifleman": ((6, 4, 3, None, 2, 2, 18), (24, 4, 3, 4, 1, 1), (1, 3, 3, 4, 0, 1)),
-        "sergeant": ((6, 4, 3, None, 2, 2, 21), (12, 1, 3, 8, 3, 2), (1, 3, 3, 8, 2, 2)),
-        "bulwark": ((5, 5, 2, 4, 3, 1, 80), (24, 2, 3, 4, 0, 1), (1, 3, 3, 8, 2, 2)),
-        "skitterer": ((10, 3, 5, None, 1, 2, 7), None, (1, 3, 4, 3, 1, 1)),
-        "spitter": ((6, 3, 5, None, 1, 2, 6), (18, 1, 4, 5, 0, 1), (1, 1, 4, 3, 0, 1)),
-        "brute": ((6, 5, 4, None, 3, 2, 24), (24, 3, 4, 5, 1, 1), (1, 5, 3, 5, 1, 1)),
-        "stalker": ((8, 4, 5, 5, 2, 1, 19), None, (1, 4, 2, 4, 2, 1)),
-        "behemoth": ((8, 9, 2, None, 8, 3, 125), (24, 6, 4, 7, 2, 1), (1, 6, 4, 9, 2, 3)),
-    }
-    everyone = [(f"u{k}", name) for k, name in enumerate(table)]
-    scenario = {
-        "player_1": [{"id": unit, "profile": name, "position": [k, 5]} for k, (unit, name) in enumerate(everyone)],
-        "player_2": roster(b=("brute", (2, 1))),
-    }
-    game = small_game(scenario=scenario, deployment_max_unit_slots=8)
-    for unit in game.scenario.rosters[0]:
-        profile = unit.profile
-        stats = tuple(vars(profile).values())[1:8]
-        arms = [None if arm is None else tuple(vars(arm).values()) for arm in (profile.ranged, profile.melee)]
-        assert (stats, *arms) == table[profile.name]
-
-
-def test_the_first_scenario_is_the_one_described():
-    first, second = full_game("classic_skirmish").scenario.rosters
-    assert [unit.profile.name for unit in first] == ["rifleman"] * 4 + ["sergeant"]
-    assert [unit.profile.name for unit in second] == ["brute"] * 2 + ["skitterer"] * 4 + ["spitter"] * 3
-
-
-@pytest.mark.parametrize("zones", ["hammer", "trench", "redoubt", "corners", "pincer"])
-@pytest.mark.parametrize("scenario", ["skirmish", "mirror", "siege"])
-@pytest.mark.parametrize(("kind", "board", "profiles"), [("", "woods", "veterans"), ("classic_", "ruins", "warriors")])
-def test_every_scenario_fits_every_zone(kind: str, board: str, profiles: str, scenario: str, zones: str):
-    """Every unit is placed on a hex of its own, of its player's zone, however the units are placed."""
-    parts = {"board": conf(f"board/{board}"), "profiles": conf(f"profiles/{profiles}")}
-    game, rng = full_game(f"{kind}{scenario}", zones, debug=False, **parts), np.random.default_rng(0)
-    state = begin(game)
-    while state.phase == "deployment":
-        game.play(state, random_action(game, state, rng))
-    assert len({(unit.col, unit.row) for unit in state.units.values()}) == len(state.units)
-    for unit in state.units.values():
-        assert (unit.col, unit.row) in game.scenario.pools[unit.player - 1]
-
-
-def test_a_board_that_the_tables_cannot_hold_is_refused():
-    """Distances have one byte: on 301 columns a rifle of range 24 would shoot 258 hexes."""
-    for cols, rows, message in ((101, 3, "101 columns: at most 99"), (3, 101, "101 rows: at most 99")):
-        lines = ["." * cols] * (rows - 1) + ["".join(".x"[col % 2] for col in range(cols))]
-        middle = rows // 2
-        lines[middle] = lines[middle][: cols // 2] + "o" + lines[middle][cols // 2 + 1 :]
-        with pytest.raises(UserError, match=message):
-            Board.load({"map": "\n".join(lines)})
-
-
-def test_objectives_that_share_hexes_are_refused():
-    drawing = SMALL_MAP.replace(".#..o....", ".#o.o.o..")
-    assert drawing != SMALL_MAP
-    with pytest.raises(UserError, match=r"objectives \(2, 3\) and \(4, 3\) share \[\(3, 2\), \(3, 3\)\]"):
-        small_game(board={"map": drawing})
-    apart = SMALL_MAP.replace(".#..o....", "o#..o...o")
-    assert len(small_game(board={"map": apart}).scenario.board.objectives) == 3
 
 
 def test_zones_that_cannot_hold_both_armies_are_refused():
@@ -229,20 +190,6 @@ def test_a_distance_that_no_deployment_keeps_is_refused():
         small_game(zones=near, min_enemy_distance=6)
 
 
-def test_distances_between_zones_are_computed_if_required(monkeypatch: pytest.MonkeyPatch):
-    computed = []
-
-    def distances_between(*zones: Any) -> np.ndarray:
-        computed.append(zones)
-        return np.full((14, 14), 9)
-
-    monkeypatch.setattr(scenarios, "distances_between", distances_between)
-    small_game(min_enemy_distance=0)
-    assert not computed
-    small_game(min_enemy_distance=1)
-    assert len(computed) == 1
-
-
 @pytest.mark.parametrize("seed", range(20))
 def test_the_largest_distance_leaves_each_army_enough_hexes(seed: int):
     rng = np.random.default_rng(seed)
@@ -251,23 +198,114 @@ def test_the_largest_distance_leaves_each_army_enough_hexes(seed: int):
     assert scenarios._farthest(apart, own, others) == max(kept for kept in range(10) if fits[kept])
 
 
-@pytest.mark.parametrize("name", ["", " ", "a b", "a:b", 3, None])
-def test_an_id_is_a_word(name: object):
-    first = [{"id": name, "profile": "rifleman", "position": [2, 5]}]
-    with pytest.raises(UserError, match=r"scenario\.player_1\[0\]\.id=.*: expected a word"):
-        small_game(scenario=settings()["scenario"] | {"player_1": first})
+def test_the_units_are_those_described():
+    """Move, toughness, save, invulnerable, hp, control, points; then the weapons: range, attacks, hit, S, AP, D."""
+    table = {
+        "rifleman": ((6, 4, 3, None, 2, 2, 18), (24, 4, 3, 4, 1, 1), (1, 3, 3, 4, 0, 1)),
+        "sergeant": ((6, 4, 3, None, 2, 2, 21), (12, 1, 3, 8, 3, 2), (1, 3, 3, 8, 2, 2)),
+        "bulwark": ((5, 5, 2, 4, 3, 1, 80), (24, 2, 3, 4, 0, 1), (1, 3, 3, 8, 2, 2)),
+        "skitterer": ((10, 3, 5, None, 1, 2, 7), None, (1, 3, 4, 3, 1, 1)),
+        "spitter": ((6, 3, 5, None, 1, 2, 6), (18, 1, 4, 5, 0, 1), (1, 1, 4, 3, 0, 1)),
+        "brute": ((6, 5, 4, None, 3, 2, 24), (24, 3, 4, 5, 1, 1), (1, 5, 3, 5, 1, 1)),
+        "stalker": ((8, 4, 5, 5, 2, 1, 19), None, (1, 4, 2, 4, 2, 1)),
+        "behemoth": ((8, 9, 2, None, 8, 3, 125), (24, 6, 4, 7, 2, 1), (1, 6, 4, 9, 2, 3)),
+    }
+    for name, node in conf("profiles/warriors").items():
+        profile = scenarios.Profile.load(name, node)
+        stats = tuple(vars(profile).values())[1:8]
+        arms = [None if arm is None else tuple(vars(arm).values()) for arm in (profile.ranged, profile.melee)]
+        assert (stats, *arms) == table.pop(name)
+    assert not table
 
 
-@pytest.mark.parametrize(
-    ("key", "value", "message"),
-    [
-        ("debug", "no", "debug=no must be true or false"),
-        ("debug", 1, "debug=1 must be true or false"),
-        ("rounds", 1, r"rounds=1 must be a whole number in \[2, 100\]"),
-        ("victory_points", 0, r"victory_points=0 must be a whole number in \[1, 1000\]"),
-        ("charge_reach", 13, r"charge_reach=13 must be a whole number in \[1, 12\]"),
-    ],
-)
-def test_values_of_the_wrong_type_or_range_are_refused(key: str, value: object, message: str):
-    with pytest.raises(UserError, match=message):
-        small_game(**{key: value})
+def test_the_first_scenario_is_the_one_described():
+    first, second = full_game("classic_skirmish").scenario.rosters
+    assert [unit.profile.name for unit in first] == ["rifleman"] * 4 + ["sergeant"]
+    assert [unit.profile.name for unit in second] == ["brute"] * 2 + ["skitterer"] * 4 + ["spitter"] * 3
+
+
+@pytest.mark.parametrize("zones", ["hammer", "trench", "redoubt", "corners", "pincer"])
+@pytest.mark.parametrize("scenario", ["skirmish", "mirror", "siege"])
+@pytest.mark.parametrize(("kind", "board", "profiles"), [("", "woods", "veterans"), ("classic_", "ruins", "warriors")])
+def test_every_scenario_fits_every_zone(kind: str, board: str, profiles: str, scenario: str, zones: str):
+    """Every unit is placed on a hex of its own, of its player's zone, however the units are placed."""
+    parts = {"board": conf(f"board/{board}"), "profiles": conf(f"profiles/{profiles}")}
+    game, rng = full_game(f"{kind}{scenario}", zones, debug=False, **parts), np.random.default_rng(0)
+    state = begin(game)
+    while state.phase == "deployment":
+        game.play(state, random_action(game, state, rng))
+    assert len({position(state, unit) for unit in state.units}) == len(state.units)
+    for unit in state.units.values():
+        assert (unit.col, unit.row) in game.scenario.pools[unit.player - 1]
+
+
+def test_the_geometry_of_the_plane_gives_the_same_hexes():
+    """Distances, neighbors and the turned board, by centers in the plane."""
+    cells = hexgrid.cells_of(9, 7)
+    table, far = hexgrid.distances_between(cells, cells), [(98, 98), (0, 98)]
+    assert hexgrid.distances_between([(0, 0)], far).tolist() == [[oracle.distance((0, 0), one) for one in far]]
+    board, near = GAMES["small"].scenario.board, GAMES["small"].world.near
+    for a, one in enumerate(cells):
+        assert sorted(oracle.neighbors(one)) == sorted(hexgrid.neighbors(*one))
+        assert oracle.turned(one, 9, 7) == hexgrid.turned(*one, 9, 7)
+        assert [oracle.distance(one, other) for other in cells] == table[a].tolist()
+        assert [hexgrid.distance(one, other) for other in cells] == table[a].tolist()
+        around = {r * 9 + c for c, r in oracle.neighbors(one) if board.is_open(one) and board.is_open((c, r))}
+        assert {int(n) for n in near[a] if n >= 0} == around
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_sight_is_a_line_free_of_walls_and_cover(name: str):
+    game, rng, blocked = GAMES[name], np.random.default_rng(0), 0
+    state, cells = begin(game), hexgrid.cells_of(game.scenario.board.cols, game.scenario.board.rows)
+    for a, b in rng.integers(len(cells), size=(2000, 2)):
+        expected = oracle.sees(state, cells[a], cells[b])
+        assert game.world.sight[a, b] == expected
+        blocked += not expected
+    assert 50 < blocked < 1950
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_the_board_is_the_same_from_both_sides(name: str):
+    """Turned by 180 degrees: walls, objectives, distances, neighbors and sight."""
+    world = GAMES[name].world
+    turned, inside = world.seen["turned"][1], np.flatnonzero(world.cells["is_open"])
+    assert set(turned[inside]) == set(inside), "walls lie opposite walls, free hexes opposite free ones"
+    assert (turned[turned] == np.arange(turned.size)).all()
+    assert ((world.cells["objective"] >= 0) == (world.cells["objective"][turned] >= 0))[inside].all()
+    pairs, images = np.ix_(inside, inside), np.ix_(turned[inside], turned[inside])
+    assert (world.distance[pairs] == world.distance[images]).all()
+    assert (world.sight[pairs] == world.sight[images]).all()
+    assert (world.sight == world.sight.T).all()
+
+
+@pytest.mark.parametrize("zones", ["trench", "redoubt", "corners", "pincer"])
+def test_zones_are_fair_to_the_hex(zones: str):
+    first, second = full_game(zones=zones).scenario.pools
+    assert {hexgrid.turned(*one, 25, 21) for one in first} == set(second)
+    assert not set(first) & set(second)
+
+
+def test_hammer_is_the_zone_it_is_said_to_be():
+    """Odd columns give player 2 one row more."""
+    first, second = full_game(zones="hammer").scenario.pools
+    assert {row for _, row in first} == set(range(13, 21))
+    assert {row for _, row in second} == set(range(8))
+    assert len(second) - len(first) == 12
+
+
+def test_the_map_is_as_described():
+    board = full_game().scenario.board
+    assert (board.cols, board.rows, len(board.walls)) == (25, 21, 70)
+    assert not board.cover
+    assert board.objectives == ((2, 10), (12, 1), (12, 10), (12, 19), (22, 10))
+    assert board.forbidden == {(col, 20) for col in range(1, 25, 2)}
+    assert all(len(board.objective_hexes(center)) == 7 for center in board.objectives)
+    woods = full_game(board=conf("board/woods")).scenario.board
+    assert (woods.walls, woods.objectives, len(woods.cover)) == (board.walls, board.objectives, 72)
+
+
+def test_mirrored_rosters_stand_opposite_each_other():
+    for one, other in zip(*full_game("classic_mirror").scenario.rosters, strict=True):
+        assert hexgrid.turned(*one.position, 25, 21) == other.position
+        assert one.profile == other.profile

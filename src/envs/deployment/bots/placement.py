@@ -3,8 +3,6 @@
 Units are placed by id, each on a free cell of the lowest rank, drawn at random if there are several.
 """
 
-from abc import ABC, abstractmethod
-
 import numpy as np
 
 from ....core.errors import UserError
@@ -15,23 +13,18 @@ DISTANCES = 256  # a number of distances that no board exceeds
 UNRANKED = np.iinfo(np.int32).max  # a cell that is never chosen
 
 
-class Placement(ABC):
-    def check(self, scenario: Scenario) -> None:  # noqa: B027 (most habits fit every scenario)
-        """Raise `UserError` if the placement does not fit a scenario."""
-
-    @abstractmethod
-    def ranks(self, world: World) -> np.ndarray:
-        """Return the rank of every cell for every unit, (2S, C) int32; UNRANKED if it is never chosen."""
-
-
-class ZonePlacement(Placement):
+class Placement:
     """The same order of a zone's cells for every unit."""
 
-    @abstractmethod
+    def check(self, scenario: Scenario) -> None:
+        """Raise `UserError` if the placement does not fit a scenario; most fit every one."""
+
     def order(self, world: World, seat: int, cells: np.ndarray) -> np.ndarray:
         """Return a sort key for each of the cells (M,), lowest first; equal ones are equally good."""
+        raise NotImplementedError
 
     def ranks(self, world: World) -> np.ndarray:
+        """Return the rank of every cell for every unit, (2S, C) int32; UNRANKED if it is never chosen."""
         ranks = np.full((2, world.slots, world.cells.size), UNRANKED, np.int32)
         for seat in (0, 1):
             cells = zone_cells(world, seat)
@@ -39,14 +32,14 @@ class ZonePlacement(Placement):
         return ranks.reshape(world.units.size, -1)
 
 
-class Deterministic(ZonePlacement):
+class Deterministic(Placement):
     """Hexes by column and row, without randomness."""
 
     def order(self, world: World, seat: int, cells: np.ndarray) -> np.ndarray:
         return np.arange(cells.size)
 
 
-class FrontLine(ZonePlacement):
+class FrontLine(Placement):
     """As close to the enemy's zone as possible, then as close to an objective, then at random."""
 
     sign = 1

@@ -18,6 +18,7 @@ from ....core.ranges import Bounds, Fraction, NonNegative, checked
 from ...splitmix import hash_word
 from .. import rules
 from ..game import DeploymentGame
+from ..observation import copy_values
 from ..rules.battle import max_victory_points, points_per_score, take_objectives
 from ..rules.dice import kernel
 from ..rules.state import NOBODY, UNDECIDED, Games, GameState
@@ -43,7 +44,7 @@ class Search(NamedTuple):
     candidates: np.ndarray  # (K,) CANDIDATE
     rng: np.ndarray  # (1,) RNG: the generator of a bot that explores
     policy: Policy
-    objectives: float  # weight of victory points; the rest is that of surviving units
+    objectives: float  # weight of victory points; surviving units have the rest
     confidence: float  # standard errors
     rollouts: int
     turns: int
@@ -197,7 +198,7 @@ def _find_candidates(world: World, games: Games, i: int, search: Search) -> int:
 def _rollout(world: World, games: Games, i: int, search: Search, k: int, seed: Any) -> float:
     """Play candidate k, then the bot for both sides up to the horizon, with the dice of `seed`; return the result."""
     scratch, seat = search.games, games.games[i].to_move
-    _copy(world, games, i, scratch)
+    _copy(games, i, scratch)
     scratch.games[0].random = hash_word(seed)
     search.rng[0].random = hash_word(scratch.games[0].random)
     horizon = turn_number(games, i) + search.turns
@@ -243,16 +244,11 @@ def _strength(world: World, games: Games, seat: int) -> float:
 
 
 @kernel
-def _copy(world: World, games: Games, i: int, scratch: Games) -> None:
+def _copy(games: Games, i: int, scratch: Games) -> None:
     """Copy all that the rules read of game i. `random` is replaced: the search must not know the dice to come."""
     scratch.games[0] = games.games[i]
-    for u in range(world.units.size):
-        scratch.units[0, u] = games.units[i, u]
-    for cell in range(world.cells.size):
-        scratch.occupants[0, cell] = games.occupants[i, cell]
-    for seat in range(2):
-        scratch.sides[0, seat] = games.sides[i, seat]
-    for objective in range(games.control.shape[1]):
-        scratch.control[0, objective] = games.control[i, objective]
-    for action in range(games.mask.shape[1]):
-        scratch.mask[0, action] = games.mask[i, action]
+    copy_values(games.units[i], scratch.units[0])
+    copy_values(games.occupants[i], scratch.occupants[0])
+    copy_values(games.sides[i], scratch.sides[0])
+    copy_values(games.control[i], scratch.control[0])
+    copy_values(games.mask[i], scratch.mask[0])

@@ -176,7 +176,7 @@ def _hex_value(
 
 @kernel
 def _objective_needs(world: World, games: Games, i: int, u: int) -> tuple[int, int]:
-    """Return two bit sets of objectives: those held without unit u, and those that it would win."""
+    """Return two bit sets: the objectives held without unit u, and the objectives that it would win."""
     seat, held, tipped, contested = u // world.slots, 0, 0, 0
     for other in range(world.units.size):
         cell = games.units[i, other].cell

@@ -17,7 +17,7 @@ import numpy as np
 from ....core.kernels import jit
 
 NEAR = 6
-WORD_BITS = 32  # hexes in a word of a set of hexes
+WORD_BITS = 32  # hexes in a word of a set of hexes, see reach.py
 _EVEN_COLUMN = ((0, -1), (1, -1), (1, 0), (0, 1), (-1, 0), (-1, -1))
 _ODD_COLUMN = ((0, -1), (1, 0), (1, 1), (0, 1), (-1, 1), (-1, 0))
 _NUDGE = 1e-6  # shifts a line that runs exactly between two hexes to one side
@@ -34,7 +34,7 @@ def distance(a: tuple[int, int], b: tuple[int, int]) -> int:
 
 
 def neighbors(col: int, row: int) -> list[tuple[int, int]]:
-    """Return all six neighbors, including those off the board."""
+    """Return all six neighbors, also off the board."""
     return [(col + dc, row + dr) for dc, dr in (_ODD_COLUMN if col & 1 else _EVEN_COLUMN)]
 
 
@@ -46,12 +46,6 @@ def turned(col: int, row: int, cols: int, rows: int) -> tuple[int, int]:
 def cells_of(cols: int, rows: int) -> list[tuple[int, int]]:
     """Return the (col, row) of every cell, in cell order."""
     return [(col, row) for row in range(rows) for col in range(cols)]
-
-
-def distances(cols: int, rows: int) -> np.ndarray:
-    """Return the distance between any two cells, (C, C) uint8."""
-    cells = cells_of(cols, rows)
-    return distances_between(cells, cells)
 
 
 def distances_between(ones: Sequence[tuple[int, int]], others: Sequence[tuple[int, int]]) -> np.ndarray:
@@ -72,25 +66,6 @@ def adjacency(is_open: np.ndarray, cols: int) -> np.ndarray:
         beside = [other for other in around if is_open[other]]
         near[cell, : len(beside)] = beside
     return near
-
-
-def row_words(cols: int) -> int:
-    """Return the number of words per row in a set of hexes (reach.py), the last of which has a free bit."""
-    return cols // WORD_BITS + 1
-
-
-def set_words(cols: int, rows: int) -> int:
-    """Return the size of a set of hexes: an empty row above and below the board, and between them blocks of 8 words,
-    which processors combine at once.
-    """
-    words = row_words(cols)
-    return -(-rows * words // 8) * 8 + 2 * words
-
-
-def bit_places(cols: int, rows: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the word of each cell in a set of hexes and its bit there, (C,) int and uint32."""
-    row, col = np.divmod(np.arange(cols * rows), cols)
-    return (row + 1) * row_words(cols) + col // WORD_BITS, np.uint32(1) << (col % WORD_BITS).astype(np.uint32)
 
 
 def lines_of_sight(blocks_sight: np.ndarray, cols: int) -> np.ndarray:

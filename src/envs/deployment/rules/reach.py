@@ -11,8 +11,8 @@ from .dice import inlined, kernel
 from .state import CHARGE_STEPS, NOBODY, OFF_BOARD, Games
 from .world import World
 
-# Indices of the sets of a search: open hexes without a unit; those of them not beside an enemy; where a charge may end;
-# scratch space; the hexes reached so far, with that of the unit. CHARGE_STEPS + n: what a charge may enter in n steps.
+# Indices of the sets of a search: open hexes without a unit; free hexes not beside an enemy; where a charge may end;
+# scratch space; the hexes reached so far, from the unit's own. CHARGE_STEPS + n: what a charge may enter in n steps.
 FREE, CLEAR, TARGETS, SIDES, REACHED = range(CHARGE_STEPS)
 FAR = 255  # more steps than any path
 NO_HEX = -1

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -18,14 +18,8 @@ MAX_MOVE = 99  # hexes
 FREE, WALL, COVER, FORBIDDEN, OBJECTIVE = ".", "#", "*", "x", "o"  # in the drawing of a board
 TURNED = "turned"  # the other player's zone, rotated by 180 degrees
 BOX = ("cols", "rows")
-WEAPON_LIMITS = {
-    "range": (1, 99),
-    "attacks": (1, 99),
-    "hit": (2, 6),
-    "strength": (1, 99),
-    "ap": (0, 6),
-    "damage": (1, 99),
-}
+MELEE_LIMITS = {"attacks": (1, 99), "hit": (2, 6), "strength": (1, 99), "ap": (0, 6), "damage": (1, 99)}
+RANGED_LIMITS = {"range": (1, 99), **MELEE_LIMITS}
 PROFILE_LIMITS = {
     **{"move": (0, MAX_MOVE), "toughness": (1, 99), "save": (2, 7), "invulnerable": (2, 6)},
     **{"hp": (1, 99), "control": (0, 99), "points": (0, 9999)},
@@ -148,12 +142,11 @@ class Weapon:
     damage: int
 
     @staticmethod
-    def load(node: Any, where: str, melee: bool) -> "Weapon | None":
+    def load(node: Any, where: str, limits: Mapping[str, tuple[int, int]]) -> "Weapon | None":
         if node is None:
             return None
-        keys = [key for key in WEAPON_LIMITS if key != "range" or not melee]
-        values = dict(zip(keys, read(node, where, keys), strict=True))
-        found = {key: whole(value, f"{where}.{key}", *WEAPON_LIMITS[key]) for key, value in values.items()}
+        values = zip(limits, read(node, where, list(limits)), strict=True)
+        found = {key: whole(value, f"{where}.{key}", *limits[key]) for key, value in values}
         return Weapon(found.pop("range", 1), **found)
 
 
@@ -172,17 +165,14 @@ class Profile:
 
     @staticmethod
     def load(name: str, node: Any) -> "Profile":
-        where, keys = f"profiles.{name}", [*PROFILE_LIMITS, "ranged", "melee"]
-        values = dict(zip(keys, read(node, where, keys), strict=True))
-        ranged = Weapon.load(values.pop("ranged"), f"{where}.ranged", melee=False)
-        melee = Weapon.load(values.pop("melee"), f"{where}.melee", melee=True)
-        found = {
-            key: None
-            if key == "invulnerable" and value is None
-            else whole(value, f"{where}.{key}", *PROFILE_LIMITS[key])
-            for key, value in values.items()
+        where = f"profiles.{name}"
+        *values, ranged, melee = read(node, where, [*PROFILE_LIMITS, "ranged", "melee"])
+        numbers: dict[str, Any] = {
+            key: None if key == "invulnerable" and value is None else whole(value, f"{where}.{key}", *limits)
+            for (key, limits), value in zip(PROFILE_LIMITS.items(), values, strict=True)
         }
-        return Profile(name, **found, ranged=ranged, melee=melee)  # type: ignore[arg-type]  # only one may be None
+        arms = Weapon.load(ranged, f"{where}.ranged", RANGED_LIMITS), Weapon.load(melee, f"{where}.melee", MELEE_LIMITS)
+        return Profile(name, **numbers, ranged=arms[0], melee=arms[1])
 
 
 @dataclass(frozen=True)
@@ -242,25 +232,21 @@ class Scenario:
             f"min_enemy_distance={minimum} is more than the zones allow: set at most {farthest}, or choose other zones",
         )
 
-    def require_positions(self) -> None:
-        """Raise `UserError` unless all positions are unique and in the zone of their player."""
+    def require_positions(self, min_enemy_distance: int = 0) -> None:
+        """Raise `UserError` unless positions are unique, in the zone of their player and far enough from enemies."""
         for pool, roster in zip(self.pools, self.rosters, strict=True):
             for unit in roster:
                 require(unit.position in pool, f"unit {unit.id}: position {unit.position} is not in its player's zone")
         taken = [unit.position for roster in self.rosters for unit in roster]
         for one in taken:
             require(taken.count(one) == 1, f"scenario: {taken.count(one)} units have the position {one}")
-
-    def require_distance(self, minimum: int) -> None:
-        """Raise `UserError` if a fixed deployment violates `min_enemy_distance`."""
-        for own in self.rosters[0]:
-            for other in self.rosters[1]:
-                apart = distance(own.position, other.position)
-                require(
-                    apart >= minimum,
-                    f"scenario: {own.id} on {own.position} and {other.id} on {other.position} are {apart} hexes apart, "
-                    f"which is less than min_enemy_distance={minimum}",
-                )
+        for own, other in product(*self.rosters):
+            apart = distance(own.position, other.position)
+            require(
+                apart >= min_enemy_distance,
+                f"scenario: {own.id} on {own.position} and {other.id} on {other.position} are {apart} hexes apart, "
+                f"which is less than min_enemy_distance={min_enemy_distance}",
+            )
 
 
 def _farthest(apart: np.ndarray, own: int, others: int) -> int:

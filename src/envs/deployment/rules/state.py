@@ -16,7 +16,7 @@ from .world import PHASES, World
 OFF_BOARD = -1  # the cell of a unit that is not placed yet, or dead
 NOBODY = -1
 UNDECIDED = 2  # outcomes are +1, 0 or -1 if player 1 has won, drawn or lost
-CHARGE_STEPS = 5  # the sets in `Games.sets` before those of the steps of a charge
+CHARGE_STEPS = 5  # index of the first set in `Games.sets` that belongs to a step of a charge
 LONGEST_TRAIL = 8  # the most phases that one action can enter
 
 # Records instead of an array per field: kernels with few array arguments compile and run faster.
@@ -129,10 +129,9 @@ class Unit:
 class GameState:
     """A view of one game of the arrays."""
 
-    def __init__(self, scenario: Scenario, world: World, games: Games, i: int, order_mode: str) -> None:
+    def __init__(self, scenario: Scenario, world: World, games: Games, i: int) -> None:
         self.scenario, self.world, self.games, self.i = scenario, world, games, i
         self.slots = world.slots  # unit slots per player
-        self.deployment_order_mode = order_mode
         self.invalid_attempts = 0  # rejected actions of the deployment phase; they do not change the arrays
         self.deployment_state = DeploymentState(self)
 
@@ -238,7 +237,7 @@ class DeploymentState:
 
     @property
     def deployment_order_mode(self) -> str:
-        return self._state.deployment_order_mode
+        return "alternated_p1_start" if self._state.world.alternated else "player_by_player"
 
     @property
     def unconfirmed_player(self) -> int | None:

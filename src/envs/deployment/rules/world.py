@@ -1,8 +1,7 @@
 """The static data of a scenario as lookup tables for the kernels, which never write to them."""
 
-from collections.abc import Sequence
 from dataclasses import astuple
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -82,38 +81,27 @@ class World(NamedTuple):
     rolls_off: bool  # dice decide who has the first turn of every round; else player 1 has it
 
 
-def build(
-    scenario: Scenario,
-    *,
-    unit_slots: int,
-    hex_slots: int,
-    order_mode: str,
-    deployment_type: str,
-    start_phase: str,
-    min_enemy_distance: int,
-    confirming_players: Sequence[int],
-    activation: str,
-    first_turn: str,
-    rounds: int,
-    victory_points: int,
-    charge_reach: int,
-) -> World:
+def build(scenario: Scenario, *, slots: int, hex_slots: int, charge_reach: int, **settings: Any) -> World:
+    """Return the tables of a scenario; `settings` are further members of `World`."""
     board = scenario.board
     all_hexes = hexgrid.cells_of(board.cols, board.rows)
     cells = np.zeros(len(all_hexes), CELL)
     cells["is_open"] = [board.is_open(one) for one in all_hexes]
     cells["is_cover"] = [one in board.cover for one in all_hexes]
-    cells["word"], cells["bit"] = hexgrid.bit_places(board.cols, board.rows)
+    (row, col), row_words = np.divmod(np.arange(cells.size), board.cols), board.cols // hexgrid.WORD_BITS + 1
+    cells["word"] = (row + 1) * row_words + col // hexgrid.WORD_BITS
+    cells["bit"] = np.uint32(1) << (col % hexgrid.WORD_BITS).astype(np.uint32)
     cells["objective"] = -1
     for number, center in enumerate(board.objectives):
         cells["objective"][[_cell(scenario, one) for one in board.objective_hexes(center)]] = number
-    open_set = np.zeros(hexgrid.set_words(board.cols, board.rows), np.uint32)
+    # An empty row above and below the board, and between them blocks of 8 words, which processors combine at once.
+    open_set = np.zeros(-(-board.rows * row_words // 8) * 8 + 2 * row_words, np.uint32)
     np.bitwise_or.at(open_set, cells["word"][cells["is_open"]], cells["bit"][cells["is_open"]])
-    distance = hexgrid.distances(board.cols, board.rows)
+    distance = hexgrid.distances_between(all_hexes, all_hexes)
     sight = hexgrid.lines_of_sight(np.array([one in board.walls | board.cover for one in all_hexes]), board.cols)
     hexes, seen = _seats(scenario, hex_slots)
-    units, weapon, expected = _units(scenario, unit_slots)
-    pass_action = unit_slots * hex_slots
+    units, weapon, expected = _units(scenario, slots)
+    pass_action = slots * hex_slots
     first_target = pass_action + 1 + cells.size
     arrives = [charge_chance.py_func(apart - 1) if apart <= charge_reach else 0.0 for apart in range(HIDDEN)]
     return World(
@@ -132,24 +120,16 @@ def build(
         roll_chance=np.array([charge_chance.py_func(steps) for steps in range(-MAX_MOVE - 1, HIDDEN)]),
         to_objective=np.stack([distance[:, cells["objective"] == k].min(axis=1) for k in range(len(board.objectives))]),
         open=open_set,
-        row_words=hexgrid.row_words(board.cols),
+        row_words=row_words,
         columns=board.cols,
-        slots=unit_slots,
+        slots=slots,
         hex_slots=hex_slots,
         pass_action=pass_action,
         first_move=pass_action + 1,
         first_target=first_target,
-        wait_action=first_target + unit_slots,
-        start_phase=PHASES.index(start_phase),
-        alternated=order_mode == "alternated_p1_start",
-        is_active=deployment_type == "active",
-        min_enemy_distance=min_enemy_distance,
-        confirming=sum(1 << (player - 1) for player in set(confirming_players)),
-        rounds=rounds,
-        victory_points=victory_points,
+        wait_action=first_target + slots,
         charge_reach=charge_reach,
-        is_choice=activation == "choice",
-        rolls_off=first_turn == "roll_off",
+        **settings,
     )
 
 
