@@ -20,7 +20,7 @@ from .event_loop import SEARCHES, in_thread, wait_turn
 from .middleware import DisconnectMiddleware, SameOriginMiddleware
 from .pages import PageEntry, discover
 from .services import Services
-from .shell import Link, frame, problem
+from .shell import Link, add_style, frame, problem
 
 log = logging.getLogger(__name__)
 
@@ -58,6 +58,7 @@ async def _build(page: PageEntry, services: Services, request: Request) -> None:
         content.set_visibility(False)
         try:
             module = await in_thread(import_module, f"{page.package}.page")
+            add_style(page.package)
             await module.build(services, request)
         except UserError as error:
             content.clear()

@@ -25,7 +25,8 @@ class PageEntry:
     """A page in the navigation, defined as `PAGE` in the `__init__.py` of its folder.
 
     `<package>.page` has `async def build(services, request)`, and may have `def prepare(services)`, called when the
-    server starts. It is imported then or on the first visit, because importing the rules of a game can be slow.
+    server starts. It is imported then or on the first visit, because importing the rules of a game can be slow. Its
+    CSS is in `style.css` beside it.
     """
 
     package: str

@@ -16,7 +16,7 @@ from ..game_page import Visit, read_visit
 from ..match_panel import ResultBox
 from ..saved_games import SavedGame
 from ..services import Services
-from . import PAGE, board, descriptions, match_setup, zoom
+from . import PAGE, board, descriptions, match_setup
 from .advice import AdvicePanel, Advisor, Suggestion
 from .board import Marks
 from .match import DeploymentMatch, warm_up
@@ -24,23 +24,10 @@ from .match_page import SPEEDS, DeploymentMatchPage
 from .match_setup import MatchSetup
 from .odds import range_of, targets
 from .panels import NewGame, Roster, keys_help
-from .style import CSS
 
+ZOOM_BUTTONS = (("remove", -1, "zoom out"), ("add", 1, "zoom in"), ("fit_screen", 0, "fit the board"))
 LOG_CHUNK = 20  # log lines per element
 NO_UNIT = '<div class="dp-unit faint">Tap a unit, or point at it, to see its card and its range.</div>'
-# Keys for an input field or the focused button are not handled. A button clicked with the mouse loses the focus.
-KEYS = """
-document.addEventListener('keydown', (e) => {
-  const at = e.target instanceof Element ? e.target : document.body;
-  if (e.ctrlKey || e.metaKey || e.altKey || at.closest('input, textarea, .q-slider, .q-menu, .q-dialog')) return;
-  if ((e.key === 'Enter' || e.key === ' ') && at.closest('button, a, [role=button]')) return;
-  if (!/^(Arrow(Up|Down|Left|Right)|Enter|[ aAuUwWpP\\[\\]])$/.test(e.key)) return;
-  e.preventDefault();
-  emitEvent('dp-key', {key: e.key, board: !!at.closest('.dp-board')});
-});
-document.addEventListener('click', (e) => {
-  if (e.detail && e.target.closest('.dp button')) document.activeElement.blur();
-});"""
 # The unit under the mouse, or an empty text.
 _HOVER = """(e) => {
   if (e.pointerType !== 'mouse') return;
@@ -57,9 +44,7 @@ def prepare(services: Services) -> None:
 
 
 async def build(services: Services, request: Request) -> None:
-    shell.add_style(CSS + zoom.CSS)
-    ui.run_javascript(KEYS)
-    ui.run_javascript(zoom.SCRIPT)
+    ui.run_javascript(shell.asset(__package__, "page.js"))
     box = ui.element("div").classes("w-full")
     with box, ui.element("div").classes("dp w-full"):  # the space of the board, so that the layout does not shift
         with ui.element("div").classes("dp-left"):
@@ -127,7 +112,12 @@ class DeploymentPage(DeploymentMatchPage):
                 with ui.element("div").classes("dp-bar"):
                     shell.MessageLine()
                     self.advice.add_switch()
-                    zoom.add_buttons()
+                    with ui.element("div").classes("dp-zoom").props('role=group aria-label="zoom"'):
+                        for icon, by, label in ZOOM_BUTTONS:
+                            button = ui.button(icon=icon).props(f'outline dense data-zoom="{by}" title="{label}"')
+                            button.props(f'aria-label="{label}"')
+                            if by < 0:
+                                ui.label().classes("dp-zoom-level").props("aria-live=polite")
                 self._add_board()
             with ui.element("div").classes("dp-right"):
                 with ui.element("div").classes("dp-card flex flex-col gap-2"):

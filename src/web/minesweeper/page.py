@@ -89,7 +89,6 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         ui.context.client.on_connect(lambda: self._keep_time(self.busy.working))
 
     def _layout(self) -> None:
-        shell.add_style(board.STYLE)
         rows, cols, _ = read_size(self.setup["board"])
         with ui.element("div").classes("bench"):
             with ui.element("div").classes("board ms-board"):

@@ -17,34 +17,6 @@ SPEEDS = 1, 20
 GUESSING = {"luck": "at random", "none": "winnable without a guess"}
 KEYS = "Keys: arrows move, Enter reveals, F flags, H hint, S step, P play, N new game. Long press or right click flags."
 
-# localStorage["minesweeper <board>"] = {games, wins, streak, longest, best: seconds, rate: 3BV a second}
-_SCRIPT = """
-window.minesweeperStatistics = {
-  key: null,
-  read() { try { return JSON.parse(localStorage.getItem(this.key)) || {}; } catch { return {}; } },
-  add(won, seconds, bv) {
-    const s = this.read(), count = name => Number(s[name]) || 0, rate = bv / (seconds = Math.max(seconds, .001));
-    const streak = won ? count('streak') + 1 : 0;
-    localStorage.setItem(this.key, JSON.stringify({
-      games: count('games') + 1, wins: count('wins') + won, streak, longest: Math.max(streak, count('longest')),
-      best: won ? Math.min(seconds, count('best') || Infinity) : count('best'),
-      rate: won ? Math.max(rate, count('rate')) : count('rate')}));
-    this.show();
-  },
-  show() {
-    const s = this.read(), number = name => Number(s[name]) || 0, games = number('games'), wins = number('wins');
-    const text = {games, wins: games ? `${wins} (${Math.round(100 * wins / games)}%)` : 0,
-      streak: `${number('streak')}, longest ${number('longest')}`,
-      best: number('best') ? `${number('best').toFixed(1)} s` : '-',
-      rate: number('rate') ? number('rate').toFixed(2) : '-'};
-    for (const [name, value] of Object.entries(text)) {
-      const place = document.querySelector(`.ms-statistics [data-name=${name}]`);
-      if (place) place.textContent = value;
-    }
-  },
-  reset() { localStorage.removeItem(this.key); this.show(); },
-};
-"""
 _TABLE = "<dl>" + "".join(
     f"<div><dt>{label}</dt><dd data-name={name}>-</dd></div>"
     for name, label in (
@@ -52,12 +24,6 @@ _TABLE = "<dl>" + "".join(
         ("rate", "best 3BV/s"),
     )
 ) + "</dl>"  # fmt: skip
-STATISTICS_STYLE = """
-.ms-statistics dl { display: flex; flex-wrap: wrap; gap: .2rem 1.1rem; margin: 0; }
-.ms-statistics dt { color: var(--faint); font-size: .8rem; }
-.ms-statistics dd { margin: 0; font-weight: 600; font-variant-numeric: tabular-nums; }
-.ms-statistics .q-btn { min-height: 44px; }
-"""
 STATISTICS_MEANING = (
     "Games on this board without hints or odds, kept in this browser. 3BV: the clicks that the board needs."
 )
@@ -137,8 +103,7 @@ class Panel:
 
 class Statistics:
     def __init__(self) -> None:
-        shell.add_style(STATISTICS_STYLE)
-        ui.run_javascript(_SCRIPT)
+        ui.run_javascript(shell.asset(__package__, "statistics.js"))
         with ui.element("section").classes("ms-statistics w-full").props('aria-label="statistics"'):
             ui.html(_TABLE, sanitize=False)
             with ui.row().classes("w-full items-center no-wrap"):

@@ -27,7 +27,6 @@ from .match_page import QuoridorMatchPage
 from .panels import Board, ThinkingRow, add_button
 from .review import ReviewPanel
 from .searches import LEVEL, Analyst, Evaluation, TimedPlayer
-from .style import CSS
 
 TICK = 0.2  # seconds between updates of the clocks
 BROWSING = {"ArrowLeft": -1, "ArrowRight": 1}  # plies, while an earlier position is shown
@@ -44,7 +43,6 @@ MODES = {Mode.BOTH: "pawn + walls", Mode.HORIZONTAL: "― wall", Mode.VERTICAL: 
 
 
 async def build(services: Services, request: Request) -> None:
-    shell.add_style(CSS)
     visit = await asyncio.to_thread(read_visit, services, PAGE.path, request)
     QuoridorPage(visit, *await asyncio.to_thread(_game_and_players, services))
 

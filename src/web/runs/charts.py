@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from nicegui import ui
 
-from .. import style
+from .. import shell
 from ..files import Metrics
 from . import curves
 from .curves import Curve, Scale
@@ -20,7 +20,7 @@ from .index import Row, format_value, value
 from .query import differing_settings
 
 # The first ones contrast with both a light and a dark page.
-COLORS = (style.BLUE, style.VERMILLION, style.GREEN, style.PURPLE, style.GRAY, style.ORANGE, style.SKY)
+COLORS = (shell.BLUE, shell.VERMILLION, shell.GREEN, shell.PURPLE, shell.GRAY, shell.ORANGE, shell.SKY)
 STROKES = ("solid", "dashed", "dotted")  # used after all colors
 VIRIDIS = ["#440154", "#3b528b", "#21918c", "#5ec962", "#fde725"]  # perceptually uniform, safe for color-blind readers
 MAX_AXES = 9  # settings of parallel coordinates; a screen has no room for more
@@ -70,7 +70,7 @@ def curve_options(lines: Sequence[Curve], scale: Scale) -> dict[str, Any]:
 def _axis(logarithmic: bool, formatter: str) -> dict[str, Any]:
     return {
         "type": "log" if logarithmic else "value",
-        "splitLine": {"lineStyle": {"color": style.GRAY, "opacity": 0.2}},
+        "splitLine": {"lineStyle": {"color": shell.GRAY, "opacity": 0.2}},
         "axisLabel": {":color": TEXT_COLOR, "hideOverlap": True, ":formatter": formatter},
         "nameTextStyle": {":color": TEXT_COLOR},  # not covered by textStyle
         "scale": True,

@@ -57,7 +57,6 @@ class TicTacToePage(GamePage[TicTacToeMatch]):
         self.agents = AgentCache(visit.services, self.game, players)
         self.match = self.new_match()
         self.shortcuts |= {"u": self.take_back, "n": self.new_game}
-        shell.add_style(board.STYLE)
         with ui.element("div").classes("bench"):
             with ui.element("div").classes("board"):
                 self.board = Clickable(board.draw(self.match.state), self._picked)
