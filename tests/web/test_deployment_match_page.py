@@ -143,14 +143,14 @@ def test_steps_of_a_battle_are_taken_back_and_leave_the_log(game: DeploymentGame
             page.place_rest()
         while len(page.match.moves) < 21:
             page.wait()
-        assert len(page.log_pieces) == 2
+        assert len(page.log.pieces) == 2
         page.undo()
         assert len(page.match.moves) == 20
-        assert len(page.log_pieces) == 1
-        assert 'data-moment="20"' in page.log_pieces[0].content
-        assert 'data-moment="21"' not in page.log_pieces[0].content
+        assert len(page.log.pieces) == 1
+        assert 'data-moment="20"' in page.log.pieces[0].content
+        assert 'data-moment="21"' not in page.log.pieces[0].content
         page.wait()
-        assert 'data-moment="21"' in page.log_pieces[1].content
+        assert 'data-moment="21"' in page.log.pieces[1].content
         assert not notifications
 
     on_page(game, True, battle)
