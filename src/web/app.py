@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import socket
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from typing import IO
@@ -15,10 +16,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ..core.errors import UserError
-from . import preload
 from .event_loop import SEARCHES, in_thread, wait_turn
 from .middleware import DisconnectMiddleware, SameOriginMiddleware
-from .pages import PageEntry, discover
+from .pages import PREPARATION, PageEntry, discover
 from .services import Services
 from .shell import Link, add_style, frame, problem
 
@@ -115,7 +115,8 @@ def serve(
     def started() -> None:
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(WORKERS))
         print(f"playing at http://{shown}:{port} - stop with Ctrl+C", flush=True)
-        preload.start(services, discover(services.envs), compiler)
+        arguments = services, discover(services.envs), compiler
+        threading.Thread(target=PREPARATION.run, args=arguments, daemon=True).start()
 
     app.on_startup(started)
     app.on_shutdown(lambda: SEARCHES.shutdown(wait=False, cancel_futures=True))

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 from nicegui import Client, events, ui
 
 from ..core.errors import UserError
-from .pages import PageEntry
-from .preload import show_progress
+from .pages import PREPARATION, PageEntry
 
 Option = TypeVar("Option")
 
@@ -67,7 +66,8 @@ def frame(title: str, navigation: Sequence[PageEntry], page: PageEntry | None = 
                     ui.icon(other.icon).props("aria-hidden=true")
                     ui.label(other.title)
                 link.props(f'aria-label="{other.title}"')  # the label is hidden on phones
-        show_progress()
+        if PREPARATION.progress:
+            _show_progress()
         dialog = _add_rules_button(page) if page and page.rules else None
         sound_switch = ui.button().props('flat round aria-label="sound" aria-pressed=false').classes("lab-sound")
         with sound_switch:
@@ -88,6 +88,17 @@ def frame(title: str, navigation: Sequence[PageEntry], page: PageEntry | None = 
                 ui.button("No, thanks").props("flat no-caps").classes("decline")
             ui.context.client.on_connect(lambda: ui.run_javascript(_OFFER_RULES % json.dumps(page.path)))
         yield
+
+
+def _show_progress() -> None:
+    """Show what is being prepared until everything is."""
+    label = ui.label(PREPARATION.progress).classes("lab-progress").props("role=status")
+
+    def update() -> None:
+        label.text = PREPARATION.progress
+        timer.active = bool(label.text)
+
+    timer = ui.timer(1.0, update)
 
 
 def _add_rules_button(page: PageEntry) -> ui.dialog:
@@ -179,6 +190,12 @@ def notify(message: str, link: Link | None = None) -> None:
 def sound(kind: str) -> None:
     """Play a sound, unless sound is off, as it is by default: move, won, lost or even."""
     ui.run_javascript(f"window.sound?.('{kind}')")
+
+
+def copy(words: str) -> None:
+    """Copy words to the clipboard of the browser."""
+    ui.clipboard.write(words)
+    ui.notify("copied", position="top", timeout=1500)
 
 
 def sentence(message: str) -> str:

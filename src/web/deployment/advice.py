@@ -136,15 +136,11 @@ def _action(game: DeploymentGame, state: GameState, action: int) -> tuple[str, H
 
 
 def _sentence(best: Choice, value: float | None) -> str:
-    expects = "" if value is None else f"; it expects {expectation(value)}"
+    """A value is no probability: the reward counts the result, +1 or -1, and the lead."""
+    expects = ""
+    if value is not None:
+        expects = "; it expects " + ("an even game" if abs(value) < EVEN else "to win" if value > 0 else "to lose")
     return f"It would {best.words} ({best.probability:.0%}){expects}."
-
-
-def expectation(value: float) -> str:
-    """Return a value in words. It is no probability: the reward counts the result, +1 or -1, and the lead."""
-    if abs(value) < EVEN:
-        return "an even game"
-    return "to win" if value > 0 else "to lose"
 
 
 class AdvicePanel:
