@@ -154,3 +154,15 @@ def test_steps_of_a_battle_are_taken_back_and_leave_the_log(game: DeploymentGame
         assert not notifications
 
     on_page(game, True, battle)
+
+
+def test_the_odds_of_a_person_are_shown_on_the_board_and_beside_it(game: DeploymentGame):
+    async def aim(page: DeploymentPage) -> None:
+        while page.match.state.phase == "deployment":
+            page.place_rest()
+        while not page.odds.content:
+            page.wait()
+        shown = page.odds.content.count("<tr>") - 1
+        assert page.pieces.content.count('class="odds"') == shown > 0
+
+    on_page(game, True, aim)

@@ -8,10 +8,9 @@ from urllib.request import urlopen
 
 import pytest
 from filelock import FileLock
-from selenium import webdriver
 from selenium.webdriver.common.keys import Keys
 
-from tests.web.browser import Browser, serving
+from tests.web.browser import Browser
 from tests.web.test_runs import CONFIG, PNG, make_run
 
 CHART = """const plot = document.querySelectorAll('.r-grid .r-chart')[arguments[0]];
@@ -265,19 +264,6 @@ def test_pages_of_the_table_are_turned_and_all_matches_selected(browser: Browser
     browser.until(lambda: browser.driver.current_url.count("outputs/many/") == 15, "the address to follow")
     browser.click(".r-none")
     browser.until(lambda: "compare=" not in browser.driver.current_url, "none selected")
-
-
-def test_an_address_is_kept_while_the_server_has_read_no_run_yet(driver: webdriver.Chrome, tmp_path: Path):
-    with serving(tmp_path) as address:
-        browser = Browser(driver, address)
-        browser.open("/runs?filter=losses/loss%3C100&sort=-losses/loss")
-        browser.until(lambda: runs_listed(browser), "a run")
-        browser.until(lambda: not browser.text(".r-status"), "all runs to be read")
-        browser.click(".r-table tbody input")
-        wait_url(browser, "compare=")
-        assert "sort=-losses/loss" in browser.driver.current_url
-        assert "filter=losses/loss" in browser.driver.current_url
-        driver.get("about:blank")
 
 
 def test_runs_are_selected_and_sorted_with_keys_alone(browser: Browser, sweep: list[Path]):

@@ -2,7 +2,6 @@
 
 import json
 import os
-import socket
 import subprocess
 import sys
 import threading
@@ -11,14 +10,13 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
 import pytest
-from selenium import webdriver
 
 from src.core.errors import UserError
 from src.web import saved_games
 from src.web.saved_games import MAX_AGE, MAX_BYTES, GameStore, SavedGame
 from tests.lab import ROOT
 from tests.waiting import PATIENCE
-from tests.web.browser import Browser, serving
+from tests.web.browser import Browser
 from tests.web.test_tictactoe import stones
 
 LONG = (
@@ -198,21 +196,6 @@ def test_a_game_opened_twice_goes_two_ways(browser: Browser):
     browser.until(lambda: stones(browser) == "O...X....", "the game of the other tab")
     browser.open(own)
     browser.until(lambda: stones(browser) == "....X...O", "the game of this tab")
-
-
-def test_a_game_survives_the_server_and_the_page_comes_back_by_itself(driver: webdriver.Chrome, tmp_path: Path):
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    with serving(tmp_path, port) as address:
-        browser = Browser(driver, address)
-        path, opened = begin(browser), browser.script("return performance.timeOrigin")
-    with serving(tmp_path, port):
-        browser.until(lambda: browser.script("return performance.timeOrigin") != opened, "the page to come back")
-        browser.wait_built()
-        browser.click("[data-id=cell-0]")
-        browser.until(lambda: stones(browser) == "O...X....", "the next move")
-        assert wait_address(browser, "/tictactoe") == path
-        driver.get("about:blank")
 
 
 def test_what_cannot_be_replayed_is_reported(browser: Browser, scratch: Path):

@@ -26,7 +26,7 @@ from src.envs.minesweeper.solver.engine import CONSISTENT
 from src.envs.minesweeper.variant import HIDDEN
 from src.envs.quoridor.rules import Position
 from src.envs.quoridor.search.alphabeta import CompiledSearch
-from src.web import preload
+from src.web.pages import PREPARATION
 from src.web.quoridor import searches
 from src.web.saved_games import GameStore, SavedGame
 from tests.waiting import PATIENCE
@@ -418,29 +418,24 @@ def test_a_saved_game_is_not_changed_before_it_is_loaded(inner: Browser, monkeyp
 
 
 BOX = "return document.querySelector(arguments[0]).getBoundingClientRect().toJSON()"
+OVERLAPS = """const boxes = [...document.querySelectorAll('.lab-link *')].map(one => one.getBoundingClientRect())
+    .filter(box => box.width); return boxes.some((box, i) => i && box.left < boxes[i - 1].right - 1)"""
 
 
-@pytest.mark.parametrize("size", [(844, 390), (390, 844), (820, 1180)])
-def test_the_header_stays_small_while_engines_are_compiled(
-    inner: Browser, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int]
-):
-    inner.resize(*size)
+def test_the_header_stays_small_while_engines_are_compiled(inner: Browser, monkeypatch: pytest.MonkeyPatch):
     try:
         for text in ("", "Compiling engines: 112 of 157"):
-            monkeypatch.setattr(preload.PROGRESS, "text", text)
+            monkeypatch.setattr(PREPARATION, "progress", text)
             inner.open("/quoridor")
             inner.find(".quoridor")
             assert len(inner.all(".lab-progress")) == (text != "")
-            header, nav, board = (inner.script(BOX, css) for css in (".lab-header", ".lab-nav", ".quoridor"))
-            assert header["height"] <= 50, "one line, without a scroll bar"
-            assert nav["width"] > 2 * 44, "room for pages"
-            assert board["top"] >= header["bottom"]
-            overlaps = inner.script(
-                "const boxes = [...document.querySelectorAll('.lab-link *')].map(one => one.getBoundingClientRect())"
-                ".filter(box => box.width); return boxes.some((box, i) => i && box.left < boxes[i - 1].right - 1)"
-            )
-            assert not overlaps
-        if size == (844, 390):
+            for size in ((390, 844), (820, 1180), (844, 390)):
+                inner.resize(*size)
+                header, nav, board = (inner.script(BOX, css) for css in (".lab-header", ".lab-nav", ".quoridor"))
+                assert header["height"] <= 50, "one line, without a scroll bar"
+                assert nav["width"] > 2 * 44, "room for pages"
+                assert board["top"] >= header["bottom"]
+                assert not inner.script(OVERLAPS)
             assert board["bottom"] <= 390, "the whole board is visible, on the first visit too"
             inner.script("document.querySelector('.lab-note').classList.remove('hidden')")
             assert inner.script(BOX, ".lab-note")["left"] > board["right"]
