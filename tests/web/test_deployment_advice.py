@@ -64,7 +64,7 @@ def fight(match: DeploymentMatch, phase: str) -> GameState:
     return match.state
 
 
-def test_the_heat_map_has_the_probability_of_each_hex_for_the_chosen_unit(
+def test_the_heat_map_has_the_probabilities_of_the_chosen_unit(
     game: DeploymentGame, match: DeploymentMatch, weights: np.ndarray
 ):
     state, (first, second) = match.state, list(match.state.units)[:2]

@@ -110,7 +110,7 @@ def test_an_agent_that_breaks_is_not_asked_again(game: DeploymentGame, monkeypat
     on_page(game, False, watch)
 
 
-def test_the_decision_of_an_agent_is_dropped_when_the_step_before_it_is_taken_back(
+def test_a_decision_is_dropped_if_the_step_before_is_taken_back(
     game: DeploymentGame, notifications: list[str], monkeypatch: pytest.MonkeyPatch
 ):
     alternating = full_game(deployment_order_mode="alternated_p1_start", confirming_players=[1])

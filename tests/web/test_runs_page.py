@@ -110,7 +110,7 @@ def sweep(scratch: Path) -> list[Path]:
 COMPARE = "/runs?compare=" + ",".join(f"outputs/sweep/{number}" for number in range(4))
 
 
-def test_the_table_is_filtered_and_selected_from_and_mistakes_explained_in_place(browser: Browser, sweep: list[Path]):
+def test_the_table_is_filtered_and_mistakes_explained_in_place(browser: Browser, sweep: list[Path]):
     browser.open("/runs?filter=run%3Doutputs/sweep/*")
     browser.until(lambda: len(runs_listed(browser)) == 4, "the whole sweep")
     browser.fill(".r-filter input", "run=outputs/sweep/* lr>0.15 seed=2")

@@ -24,7 +24,7 @@ def match(*human_seats: int) -> TicTacToeMatch:
     return TicTacToeMatch(GAME, np.random.default_rng(0), frozenset(human_seats))
 
 
-def test_stones_rows_and_values_are_drawn_and_every_cell_can_be_picked():
+def test_stones_rows_and_values_are_drawn_on_cells_to_pick():
     root = ElementTree.fromstring(board.draw("XO..X...O", last=4))
     assert [part.get("data-id") for part in root.iter() if part.get("data-id")] == [f"cell-{n}" for n in range(9)]
     classes = [part.get("class") for part in root.iter()]

@@ -48,7 +48,7 @@ def rows(job: Job) -> int:
 
 
 @pytest.mark.slow
-def test_a_training_outlives_its_server_is_stopped_and_continued(started: Jobs):
+def test_a_training_run_outlives_its_server_is_stopped_and_continued(started: Jobs):
     job = start(started, *LONG)
     until(lambda: rows(job) > 2, started, "rows of metrics")
     least = max(jobs.NICENESS, os.getpriority(os.PRIO_PROCESS, 0))
@@ -83,7 +83,7 @@ def test_a_training_outlives_its_server_is_stopped_and_continued(started: Jobs):
 
 
 @pytest.mark.slow
-def test_only_so_many_trainings_run_at_a_time_and_a_killed_one_has_failed(started: Jobs):
+def test_training_runs_are_limited_and_a_killed_one_has_failed(started: Jobs):
     running = [start(started, *LONG) for _ in range(jobs.MAX_RUNNING)]
     with pytest.raises(UserError, match=f"at most {jobs.MAX_RUNNING} run at a time: stop one, or wait"):
         start(started, *LONG)
@@ -104,9 +104,7 @@ def test_a_training_that_is_refused_says_why_and_leaves_no_run(started: Jobs):
     assert not job.directory.exists()
 
 
-def test_broken_records_are_left_out_and_old_ones_forgotten_but_not_their_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_broken_and_old_records_are_forgotten_but_not_their_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(jobs, "MAX_KEPT", 2)
     records = [Job(tmp_path / ".training" / str(number), (), tmp_path / f"run{number}") for number in range(4)]
     for job in records:

@@ -70,7 +70,7 @@ def test_the_form_shows_the_command_and_explains_mistakes_in_place(browser: Brow
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[Path]:
-    """A working directory whose trainings are killed at the end, should the test fail."""
+    """A working directory whose training runs are killed at the end, should the test fail."""
     yield tmp_path
     for job in Jobs(tmp_path / "outputs").running():
         os.killpg(job.pid or 0, signal.SIGKILL)
