@@ -31,7 +31,7 @@ class PageEntry:
 
     `<package>.page` has `async def build(services, request)`, and may have `def prepare(services)`, called when the
     server starts. It is imported then or on the first visit, because importing the rules of a game can be slow. Its
-    CSS is in `style.css` beside it.
+    CSS, if any, is in `style.css` beside it.
     """
 
     package: str

@@ -127,8 +127,9 @@ def asset(package: str | None, name: str) -> str:
 
 
 def add_style(package: str) -> None:
-    """Add the CSS of a page together with its elements, which may arrive before that of `ui.add_css`."""
-    ui.element("style").props["innerHTML"] = asset(package, "style.css")
+    """Add the CSS of a page, if any, together with its elements, which may arrive before what `ui.add_css` sends."""
+    if files(package).joinpath("style.css").is_file():
+        ui.element("style").props["innerHTML"] = asset(package, "style.css")
 
 
 def problem(title: str, message: str, *links: Link) -> None:

@@ -98,12 +98,15 @@ def hinted(browser: Browser) -> None:
 def advised(browser: Browser) -> None:
     browser.find(".dp-pieces")
     browser.press("a")
-    browser.wait_text("[data-part=advice]", "It would place")
+    browser.wait_text("[data-part=advice]", "It would place R1 on")
+    assert browser.all(".dp-pieces .heat")
 
 
 def advised_in_battle(browser: Browser) -> None:
     begin_battle(browser)
-    browser.find(".dp-pieces .choice")
+    drawn = browser.until(lambda: browser.all(".dp-pieces [data-choice]"), "the advice")
+    assert len(browser.all(".dp-choices li")) == len(drawn) <= 3
+    assert not browser.all(".dp-pieces .heat")
 
 
 def compared(browser: Browser) -> None:

@@ -211,12 +211,12 @@ def test_a_step_is_taken_back_until_dice_are_rolled(game: DeploymentGame):
     assert match.why_not_take_back() == "there is nothing to take back yet"
     while not match.is_over:
         before, player = contents(match.state), match.to_move
-        luck = match.state.game["random"].copy()
+        dice = match.state.game["random"].copy()
         match.play(Command("play", (bot(0.1).decide(game, match.state, rng).action,)))
         refusal = match.why_not_take_back()
         if refusal is None:
             assert player == 1
-            assert match.state.game["random"] == luck, "no dice were rolled"
+            assert match.state.game["random"] == dice, "no dice were rolled"
             done, report = match.moves[-1], match.reports[-1]
             match.take_back()
             assert contents(match.state) == before
@@ -229,7 +229,7 @@ def test_a_step_is_taken_back_until_dice_are_rolled(game: DeploymentGame):
                 match.take_back()
             assert len(match.moves) == steps
             refused.add(refusal)
-            assert player == 2 or match.state.game["random"] != luck or match.is_over
+            assert player == 2 or match.state.game["random"] != dice or match.is_over
     assert allowed > 20
     assert refused == {
         "player 2 has acted since: only your own latest steps can be taken back",

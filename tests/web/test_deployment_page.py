@@ -1,6 +1,5 @@
 """The page of the wargame in a browser."""
 
-import re
 import time
 
 import pytest
@@ -289,47 +288,3 @@ def test_a_unit_shows_its_card_and_its_range(browser: Browser):
     browser.wait_text(part("card"), "A2 ")
     assert moment(browser) == before
     assert not browser.all(".lab-say.refusal"), "a look at a unit is no mistake"
-
-
-def advised(browser: Browser, words: str) -> str:
-    """Wait for advice and return it."""
-    browser.wait_text(part("advice"), words)
-    return browser.text(part("advice"))
-
-
-def test_a_network_advises_where_to_deploy_and_what_to_do_in_battle(browser: Browser):
-    open_board(browser, "seed=3&scenario=classic&player_2=random")
-    assert not browser.all(".dp-pieces .heat")
-    browser.press("a")
-    found = re.match(
-        r"It would place R1 on (\d+), (\d+) \((\d+)%\); it expects (?:to win|to lose|an even game)",
-        advised(browser, "place R1"),
-    )
-    assert found
-    assert browser.attributes(".dp-pieces .best", "data-hex") == [f"{found[1]} {found[2]}"]
-    assert len(browser.all(".dp-pieces .heat")) > 50
-    assert f"{found[3]}%" in [label.text for label in browser.all(".dp-pieces .chance")]
-    browser.click('[data-row="S1"] .pick')
-    advised(browser, "place S1 on")
-    best = browser.attributes(".dp-pieces .best", "data-hex")[0]
-    col, row = map(int, best.split())
-    pick(browser, col, row)
-    advised(browser, "place R1 on")
-    assert browser.attributes('.token[data-unit="S1"]', "data-at") == [best]
-    hurry(browser)
-    browser.click(part("rest"))
-    advised(browser, "confirm the deployment")
-    assert not browser.all(".dp-pieces .heat")
-    browser.click(part("confirm"))
-    browser.wait_text(part("headline"), "choose a hex to move to")
-    unit = browser.attributes(".token.active", "data-unit")[0]
-    advised(browser, f"{unit} ")
-    drawn = browser.attributes(".dp-pieces [data-choice]", "data-choice")
-    assert drawn
-    assert len(browser.all(".dp-choices li")) == len(drawn) <= 3
-    browser.press("[")
-    wait_moment(browser, "history")
-    advised(browser, "It would place")
-    browser.click(part("advise"))
-    browser.until(lambda: not browser.find(part("advice")).is_displayed(), "the advice to be hidden")
-    assert not browser.all(".dp-pieces .heat")

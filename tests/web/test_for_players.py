@@ -1,4 +1,4 @@
-"""What a player is told: refusals, results, rules, and the start page."""
+"""What a player reads: refusals, results, rules, and the start page."""
 
 import pytest
 

@@ -282,7 +282,7 @@ def test_a_review_tells_the_winning_move_from_one_that_gives_it_away():
     assert judge(GAME, searcher(), NEARLY, away).best == "e9"
     position = GAME.read_position("e8 a2 0 0 21 -")  # player 2 is to move, and wins
     found = judge(GAME, searcher(), position, GAME.parse_move(position, "a1"))
-    assert (found.share, found.loss) == (0.0, 0.0), "the share is that of player 1"
+    assert (found.share, found.loss) == (0.0, 0.0), "the share is player 1's"
 
 
 @pytest.mark.parametrize(("loss", "sign"), [(0.099, ""), (0.10, "?"), (0.249, "?"), (0.25, "??")])

@@ -148,7 +148,7 @@ def test_what_was_not_written_to_its_end_is_deleted_later(store: GameStore, tmp_
 
 
 def wait_address(browser: Browser, path: str) -> str:
-    """Wait until the address is that of a game of a page, and return its path."""
+    """Wait until the address names a game of a page, and return its path."""
     current = lambda: browser.driver.current_url.removeprefix(browser.address)  # noqa: E731
     browser.until(lambda: current().startswith(f"{path}/"), "the address of the game")
     return current()

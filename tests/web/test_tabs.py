@@ -224,7 +224,7 @@ def test_the_clock_does_not_wait_for_the_mistakes_of_the_game_before(inner: Brow
 
 
 class EndlessSearches:
-    """Searches that would take years: those of agents that move, or all others."""
+    """Searches that would take years: the ones by agents that move, or all others."""
 
     moves, analysis = "moves", "analysis"
 

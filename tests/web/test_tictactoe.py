@@ -12,8 +12,7 @@ from src.envs.tictactoe.game import TicTacToe
 from src.envs.tictactoe.rules import TRANSFORMS
 from src.web.services import FinishedRun
 from src.web.tictactoe import board
-from src.web.tictactoe.match import LOOKED_UP, TicTacToeMatch, analyze, comment
-from src.web.tictactoe.page import players_of
+from src.web.tictactoe.page import LOOKED_UP, TicTacToeMatch, analyze, comment, players_of
 from tests.web.browser import Browser
 
 GAME = TicTacToe(symmetric=True)

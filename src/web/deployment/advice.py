@@ -90,7 +90,7 @@ def snapshot(game: DeploymentGame, state: GameState) -> GameState:
 
 
 def suggest(game: DeploymentGame, state: GameState, advice: Advice, unit: str | None) -> Suggestion:
-    """Return the most probable actions in words; in deployment those of `unit`, by default the most probable unit."""
+    """Return the most probable actions in words; in deployment of `unit`, by default of the most probable one."""
     legal = [(float(advice.probability[action]), action) for action in game.legal_actions(state)]
     by_unit: dict[str, list[tuple[float, int]]] = {}  # placements
     for chance, action in legal if state.phase == "deployment" else ():

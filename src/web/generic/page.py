@@ -101,13 +101,10 @@ class GenericPage(GamePage[GameMatch]):
         self.moves.draw(move_list(self.match, self.now))
         self.comment.text = search_comment(self.match.notes[self.now - 1]) if self.now > 0 else ""
         self.board.set_content(f'<pre class="gp-text">{escape(self.game.render(self.state))}</pre>')
-        self.legal.draw(legal_moves(self.game, self.match.state) if self.human_to_move else "")
-
-
-def legal_moves(game: Game, state: Any) -> str:
-    """Return a button for each legal move, as HTML."""
-    actions = game.legal_actions(game.view(state))
-    return _buttons("gp-legal", [(f"move-{action}", "", move_name(game, state, action)) for action in actions])
+        game, state = self.game, self.match.state
+        legal = game.legal_actions(game.view(state)) if self.human_to_move else []
+        buttons = [(f"move-{action}", "", move_name(game, state, action)) for action in legal]
+        self.legal.draw(_buttons("gp-legal", buttons) if buttons else "")
 
 
 def move_list(match: GameMatch, now: int) -> str:

@@ -31,9 +31,8 @@ from .advice import (
     odds_sources,
     players_of,
 )
-from .editor import CustomPosition, Editor, describe_consistency
 from .match import MinesweeperMatch, Stopwatch, count_3bv, read_size
-from .panel import GUESSING, Panel
+from .panel import GUESSING, CustomPosition, Editor, Panel, describe_consistency
 
 DEFAULTS = {"board": "9x9x10", "guess": "luck", "odds": NONE, "agent": EXACT}
 ARROWS = {"ArrowUp": (-1, 0), "ArrowDown": (1, 0), "ArrowLeft": (0, -1), "ArrowRight": (0, 1)}

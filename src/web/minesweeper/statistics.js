@@ -1,4 +1,4 @@
-// localStorage["minesweeper <board>"] = {games, wins, streak, longest, best: seconds, rate: 3BV a second}
+// localStorage["minesweeper <board>"] = {games, wins, streak, longest, best: seconds, rate: 3BV per second}
 window.minesweeperStatistics = {
   key: null,
   read() { try { return JSON.parse(localStorage.getItem(this.key)) || {}; } catch { return {}; } },

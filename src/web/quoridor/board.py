@@ -178,7 +178,7 @@ def _cells(geometry: BoardGeometry, marks: Marks) -> Iterator[str]:
 
 
 def _racks(geometry: BoardGeometry, position: Position, marks: Marks) -> Iterator[str]:
-    """Yield the walls in hand of each player, as planks and a number; those of the mover can be dragged."""
+    """Yield the walls in hand of each player, as planks and a number; the mover's can be dragged."""
     for player, left in enumerate(position.left):
         above = (player == 1) != geometry.turned
         y = 6 if above else geometry.height - RACK + 10

@@ -30,7 +30,7 @@ SHORT_NUMBER = """v => { const [unit, sign] = [[1e9, 'G'], [1e6, 'M'], [1e3, 'k'
   [1, '']; return +(v / unit).toPrecision(6) + sign }"""  # 200k for 200000
 QUADRILATERAL = """(params, api) => ({type: 'polygon', style: {fill: api.visual('color'), opacity: .18}, silent: true,
   shape: {points: [[0, 1], [3, 4], [3, 5], [0, 2]].map(([x, y]) => api.coord([api.value(x), api.value(y)]))}})"""
-# The background is that of the card, so that the image can be read by itself.
+# The background is the card's, so that the image can be read by itself.
 _DOWNLOAD = """() => { const card = document.getElementById('c%d'), link = document.createElement('a');
   const color = getComputedStyle(document.body).getPropertyValue('--card').trim();
   link.href = getElement(%d).chart.getDataURL({pixelRatio: 2, backgroundColor: color});
@@ -78,7 +78,7 @@ def _axis(logarithmic: bool, formatter: str) -> dict[str, Any]:
 
 
 def _series(curve: Curve, number: int, scale: Scale) -> list[dict[str, Any]]:
-    """Return the line of a curve, and those of its parts that it has: the raw line, the band, the whiskers."""
+    """Return the line of a curve and, where it has them, its raw line, its band and its whiskers."""
     color, stroke = line_style(number)
     hidden = {"tooltip": {"show": False}}
 
