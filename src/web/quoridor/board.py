@@ -148,10 +148,10 @@ def draw(size: int, position: Position, marks: Marks) -> str:
     )
 
 
-def _rect(box: Box, kind: str, radius: float = 0.0, inner: str = "") -> str:
+def _rect(box: Box, kind: str, radius: float = 0.0) -> str:
     shape = f'x="{box.x:g}" y="{box.y:g}" width="{box.width:g}" height="{box.height:g}"'
     rounded = f' rx="{radius:g}"' if radius else ""
-    return f'<rect {shape}{rounded} class="{kind}"{inner}/>'
+    return f'<rect {shape}{rounded} class="{kind}"/>'
 
 
 def _frame(geometry: BoardGeometry) -> Iterator[str]:
