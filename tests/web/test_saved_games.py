@@ -201,14 +201,11 @@ def test_a_game_opened_twice_goes_two_ways(browser: Browser):
 def test_what_cannot_be_replayed_is_reported(browser: Browser, scratch: Path):
     path = begin(browser)
     (file,) = (scratch / "outputs" / "games").glob(f"{path.rpartition('/')[2]}.json")
-    saved = json.loads(file.read_text())
-    wrong: list[object] = [[4, 4], [99], ["4"], [True], [{}]]
-    for moves in wrong:
-        file.write_text(json.dumps(saved | {"moves": moves}))
-        browser.open(path)
-        browser.wait_notification("not a")
-        assert stones(browser) == "." * 9
-    damaged = file.read_text()
+    damaged = json.dumps(json.loads(file.read_text()) | {"moves": [4, 4]})
+    file.write_text(damaged)
+    browser.open(path)
+    browser.wait_notification("not a")
+    assert stones(browser) == "." * 9
     browser.click("[data-id=cell-0]")
     browser.until(lambda: wait_address(browser, "/tictactoe") != path, "an address of its own")
     assert file.read_text() == damaged, "the next game is not saved in its place"

@@ -66,6 +66,14 @@ def test_taking_back_leads_to_the_last_turn_of_a_person():
     assert watched.moves == [0]
 
 
+@pytest.mark.parametrize("moves", [[4, 4], [99], ["4"], [True], [{}]])
+def test_saved_moves_that_cannot_be_played_are_refused(moves: list[object]):
+    game = match(0)
+    with pytest.raises(UserError, match="not a"):
+        game.restore(None, moves)
+    assert game.moves == []
+
+
 def test_every_agent_tells_its_choice_in_a_sentence():
     table = {"rule": "greedy", "transform": "Rot180", "move": 4, "best_q": -0.0}
     assert comment(table) == "It uses its table. Looked up rotated by 180°, the best move has the value 0."
