@@ -184,7 +184,8 @@ class DeploymentPage(GamePage[DeploymentMatch]):
             self.wait_button = _add_button("Wait", "hourglass_empty", self.wait, "wait")
             self.undo_button = _add_button("Undo", "undo", self.undo, "undo")
             self.rest_button = _add_button("Place the rest", "auto_awesome", self.place_rest, "rest")
-            self.pass_button = _add_button("Pass", "block", self.pass_, "pass")
+            step = Command("pass_deployment", ())
+            self.pass_button = _add_button("Pass", "block", lambda: self.act(lambda: step), "pass")
         with ui.element("div").classes("dp-buttons"):
             self.play_button = _add_button("", "play_arrow", self.toggle, "play").props('aria-label="play or pause"')
             _add_button("Step", "skip_next", self.step, "step")
@@ -381,9 +382,6 @@ class DeploymentPage(GamePage[DeploymentMatch]):
 
     def wait(self) -> None:
         self.act(lambda: Command("play", (self.match.game.actions.wait_action,)))
-
-    def pass_(self) -> None:
-        self.act(lambda: Command("pass_deployment", ()))
 
     def confirm(self) -> None:
         """Confirm for a person who has placed all units, even if the other player is still placing."""
