@@ -9,5 +9,5 @@ names = ["boardlab" + name.removeprefix("src") for name in modules] + ["boardlab
 setup(
     packages=[*names, PLUGINS],
     package_dir={"boardlab": "src", "boardlab.conf": "conf", PLUGINS: f"src/{PLUGINS}"},
-    package_data={"": ["*.yaml", "*.md", "*.safetensors"], "boardlab": ["py.typed"]},
+    package_data={"": ["*.yaml", "*.md", "*.safetensors", "*.css", "*.js"], "boardlab": ["py.typed"]},
 )

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import socket
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from typing import IO
@@ -15,12 +16,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ..core.errors import UserError
-from . import preload
 from .event_loop import SEARCHES, in_thread, wait_turn
 from .middleware import DisconnectMiddleware, SameOriginMiddleware
-from .pages import PageEntry, discover
+from .pages import PREPARATION, PageEntry, discover
 from .services import Services
-from .shell import Link, frame, problem
+from .shell import Link, add_style, frame, problem
 
 log = logging.getLogger(__name__)
 
@@ -58,6 +58,7 @@ async def _build(page: PageEntry, services: Services, request: Request) -> None:
         content.set_visibility(False)
         try:
             module = await in_thread(import_module, f"{page.package}.page")
+            add_style(page.package)
             await module.build(services, request)
         except UserError as error:
             content.clear()
@@ -114,7 +115,8 @@ def serve(
     def started() -> None:
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(WORKERS))
         print(f"playing at http://{shown}:{port} - stop with Ctrl+C", flush=True)
-        preload.start(services, discover(services.envs), compiler)
+        arguments = services, discover(services.envs), compiler
+        threading.Thread(target=PREPARATION.run, args=arguments, daemon=True).start()
 
     app.on_startup(started)
     app.on_shutdown(lambda: SEARCHES.shutdown(wait=False, cancel_futures=True))

@@ -172,18 +172,17 @@ def read_scores(run: RunPath) -> list[Score]:
     text = content(run, "eval.json", MAX_TEXT)
     if text is None:
         return []
+    scores = []
     try:
-        scores = json.loads(text)["scores"]
-        return [_score(str(name), found) for name, found in scores.items()]
+        for name, found in json.loads(text)["scores"].items():
+            low, high = map(float, found["win_rate_ci95"])
+            episodes, wins, draws, losses = (int(found[key]) for key in ("episodes", "wins", "draws", "losses"))
+            aborted = int(found.get("aborted", 0))  # earlier versions did not count them
+            rate = float(found["win_rate"])
+            scores.append(Score(str(name), episodes, wins, draws, losses, aborted, rate, low, high))
+        return scores
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise UserError(f"{run.name}/eval.json is not a valid evaluation result: {str(error)[:200]}") from error
-
-
-def _score(name: str, found: dict[str, Any]) -> Score:
-    low, high = map(float, found["win_rate_ci95"])
-    wins, draws, losses = (int(found[key]) for key in ("wins", "draws", "losses"))
-    aborted = int(found.get("aborted", 0))  # earlier versions did not count them
-    return Score(name, int(found["episodes"]), wins, draws, losses, aborted, float(found["win_rate"]), low, high)
 
 
 def pictures(run: RunPath) -> list[str]:

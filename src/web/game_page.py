@@ -201,12 +201,8 @@ class GamePage(Generic[AnyMatch]):
 
     def leave(self) -> None:
         """Leave the match for a new one: the browser goes back to its address, if it has one."""
-        self._can_save, self._saved_content, self._file, self._revision = (
-            self.services.games is not None,
-            None,
-            [None],
-            0,
-        )
+        self._can_save = self.services.games is not None
+        self._saved_content, self._file, self._revision = None, [None], 0
         if self.saved_key is not None:
             old, self.saved_key = self.address, None
             shell.set_address(self.address, push=True)

@@ -59,7 +59,7 @@ class DisconnectMiddleware:
 
 
 def _matches(origin: str, host: str) -> bool:
-    """Whether the origin `http://name:port` matches the host `name:port`; ports default to those of the scheme."""
+    """Whether the origin `http://name:port` matches the host `name:port`; a missing port is the scheme's own."""
     try:
         theirs, ours = urlsplit(origin), urlsplit(f"//{host}")
         default = PORTS.get(theirs.scheme)

@@ -1,14 +1,19 @@
-"""Discovery of the pages: one for each folder here, and the generic page for other environments."""
+"""The pages: one for each folder here, and the generic page for other environments. They are prepared at the start."""
 
+import logging
 import pkgutil
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 from .services import Services
 
+log = logging.getLogger(__name__)
+
+COMPILED = re.compile(r"compiled kernels: .*, (\d+) of (\d+),")
 FOLDER = Path(__file__).parent
 GENERIC = f"{__package__}.generic"
 
@@ -25,7 +30,8 @@ class PageEntry:
     """A page in the navigation, defined as `PAGE` in the `__init__.py` of its folder.
 
     `<package>.page` has `async def build(services, request)`, and may have `def prepare(services)`, called when the
-    server starts. It is imported then or on the first visit, because importing the rules of a game can be slow.
+    server starts. It is imported then or on the first visit, because importing the rules of a game can be slow. Its
+    CSS, if any, is in `style.css` beside it.
     """
 
     package: str
@@ -78,3 +84,36 @@ def rule(parts: str, text: str) -> Rule:
 def card_picture(parts: Iterable[str]) -> str:
     """Return an SVG of 160 by 100 for a card of the start page."""
     return f'<svg viewBox="0 0 160 100" width="100%" role="img" aria-hidden="true">{"".join(parts)}</svg>'
+
+
+class Preparation:
+    """Prepares the pages when the server starts, so that few visitors wait for them; shared by all pages.
+
+    Another process compiles the kernels that are missing in the cache. Then this one imports the pages and loads what
+    they need, page by page.
+    """
+
+    def __init__(self) -> None:
+        self.progress = ""  # empty: nothing is being prepared
+
+    def run(self, services: Services, pages: Iterable[PageEntry], compiler: IO[str] | None) -> None:
+        """Follow the lines of the compiling process, then prepare each page."""
+        self.progress = "Preparing engines"
+        try:
+            for line in compiler or ():
+                print(line, end="", flush=True)
+                if found := COMPILED.match(line):
+                    self.progress = f"Compiling engines: {found[1]} of {found[2]}"
+            for page in pages:
+                self.progress = f"Loading engines: {page.title}"
+                try:
+                    module = import_module(f"{page.package}.page")
+                    if hasattr(module, "prepare"):
+                        module.prepare(services)
+                except Exception:  # its visitors get the message
+                    log.warning("the page %s cannot be prepared", page.path, exc_info=True)
+        finally:
+            self.progress = ""
+
+
+PREPARATION = Preparation()

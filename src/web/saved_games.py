@@ -40,7 +40,7 @@ class SavedGame(NamedTuple):
 
 
 class GameStore:
-    """Files of limited size, number and age in one folder. Keys are untrusted: only those of its own form are read."""
+    """Files of limited size, number and age in one folder. Keys are untrusted: only its own form is read."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

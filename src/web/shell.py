@@ -3,55 +3,22 @@
 import json
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
+from importlib.resources import files
 from typing import Any, NamedTuple, TypeVar
 
 from nicegui import Client, events, ui
 
 from ..core.errors import UserError
-from .pages import PageEntry
-from .preload import show_progress
-from .style import BLUE, CSS, GREEN, ORANGE, VERMILLION
+from .pages import PREPARATION, PageEntry
 
 Option = TypeVar("Option")
 
-THEME_COOKIE = "theme"
+# The palette of Okabe and Ito is safe for color-blind readers.
+ORANGE, SKY, GREEN = "#E69F00", "#56B4E9", "#009E73"
+BLUE, VERMILLION, PURPLE, GRAY = "#0072B2", "#D55E00", "#CC79A7", "#8A8F98"
 
-# A clicked button loses the focus, so that keys go to the board. Back and Forward show the game of their address.
-# The part of a drawing that was clicked last shakes when it is refused. Keys do not reach the board behind an open
-# dialog.
-_SCRIPT = """<script>
-addEventListener('click', e => e.detail && e.target.closest('button')?.blur());
-addEventListener('popstate', () => location.reload());
-document.body.addEventListener('keydown', e => {
-  if (e.key !== 'Escape' && document.querySelector('.q-dialog')) e.stopPropagation();
-});
-addEventListener('pointerdown', e => { window.picked = e.target.closest?.('[data-id]')?.dataset.id; }, true);
-window.sound = kind => {
-  if (localStorage.getItem('sound') !== 'on') return;
-  const audio = window.audio ??= new AudioContext();
-  ({move: [440], won: [523, 659, 784], lost: [392, 330, 262], even: [440, 440]})[kind].forEach((pitch, index) => {
-    const tone = audio.createOscillator(), volume = audio.createGain(), at = audio.currentTime + .12 * index;
-    tone.frequency.value = pitch;
-    volume.gain.setValueAtTime(.08, at);
-    volume.gain.exponentialRampToValueAtTime(.0001, at + .15);
-    tone.connect(volume).connect(audio.destination);
-    tone.start(at);
-    tone.stop(at + .15);
-  });
-};
-window.shakePicked = () => {
-  const part = window.picked && document.querySelector(`[data-id="${CSS.escape(window.picked)}"]`);
-  if (!part) return;
-  part.classList.add('shake');
-  setTimeout(() => part.classList.remove('shake'), 400);
-};
-window.showSound = () => {
-  const on = localStorage.getItem('sound') === 'on';
-  document.body.classList.toggle('sound-on', on);
-  document.querySelector('.lab-sound')?.setAttribute('aria-pressed', on);
-};
-addEventListener('load', () => setTimeout(showSound));
-</script>"""
+THEME_COOKIE = "theme"
 
 _TOGGLE_SOUND = """() => {
   localStorage.setItem('sound', localStorage.getItem('sound') === 'on' ? 'off' : 'on'); showSound(); sound('move'); }"""
@@ -80,7 +47,7 @@ class Link(NamedTuple):
 @contextmanager
 def frame(title: str, navigation: Sequence[PageEntry], page: PageEntry | None = None) -> Iterator[None]:
     """Build the frame of a page, which may be none of the navigation: links and theme."""
-    ui.add_css(CSS)
+    ui.add_css(asset(__package__, "style.css"))
     ui.colors(primary=BLUE, positive=GREEN, warning=ORANGE, negative=VERMILLION)
     ui.page_title(f"{title} · board lab")
     ui.on_exception(lambda error: notify(f"Something went wrong; see the log of the server: {error!r}"))
@@ -99,7 +66,8 @@ def frame(title: str, navigation: Sequence[PageEntry], page: PageEntry | None = 
                     ui.icon(other.icon).props("aria-hidden=true")
                     ui.label(other.title)
                 link.props(f'aria-label="{other.title}"')  # the label is hidden on phones
-        show_progress()
+        if PREPARATION.progress:
+            _show_progress()
         dialog = _add_rules_button(page) if page and page.rules else None
         sound_switch = ui.button().props('flat round aria-label="sound" aria-pressed=false').classes("lab-sound")
         with sound_switch:
@@ -108,7 +76,7 @@ def frame(title: str, navigation: Sequence[PageEntry], page: PageEntry | None = 
         sound_switch.on("click", js_handler=_TOGGLE_SOUND)
         theme_switch = ui.button(icon="contrast", on_click=toggle_theme).props('flat round aria-label="dark or light"')
         theme_switch.classes("lab-theme")
-    ui.add_body_html(_SCRIPT)
+    ui.add_body_html(f"<script>{asset(__package__, 'shell.js')}</script>")
     with ui.element("div").classes("lab-main"):
         if page and page.path != "/":  # the start page has a heading of its own
             ui.label(title).classes("sr-only").props("role=heading aria-level=1")
@@ -120,6 +88,17 @@ def frame(title: str, navigation: Sequence[PageEntry], page: PageEntry | None = 
                 ui.button("No, thanks").props("flat no-caps").classes("decline")
             ui.context.client.on_connect(lambda: ui.run_javascript(_OFFER_RULES % json.dumps(page.path)))
         yield
+
+
+def _show_progress() -> None:
+    """Show what is being prepared until everything is."""
+    label = ui.label(PREPARATION.progress).classes("lab-progress").props("role=status")
+
+    def update() -> None:
+        label.text = PREPARATION.progress
+        timer.active = bool(label.text)
+
+    timer = ui.timer(1.0, update)
 
 
 def _add_rules_button(page: PageEntry) -> ui.dialog:
@@ -140,9 +119,17 @@ def _add_rules_button(page: PageEntry) -> ui.dialog:
     return dialog
 
 
-def add_style(css: str) -> None:
-    """Add CSS to a connected page together with its elements, which may arrive before that of `ui.add_css`."""
-    ui.element("style").props["innerHTML"] = css
+@cache
+def asset(package: str | None, name: str) -> str:
+    """Return the text of a file beside the modules of a package."""
+    assert package is not None
+    return files(package).joinpath(name).read_text()
+
+
+def add_style(package: str) -> None:
+    """Add the CSS of a page, if any, together with its elements, which may arrive before what `ui.add_css` sends."""
+    if files(package).joinpath("style.css").is_file():
+        ui.element("style").props["innerHTML"] = asset(package, "style.css")
 
 
 def problem(title: str, message: str, *links: Link) -> None:
@@ -204,6 +191,12 @@ def notify(message: str, link: Link | None = None) -> None:
 def sound(kind: str) -> None:
     """Play a sound, unless sound is off, as it is by default: move, won, lost or even."""
     ui.run_javascript(f"window.sound?.('{kind}')")
+
+
+def copy(words: str) -> None:
+    """Copy words to the clipboard of the browser."""
+    ui.clipboard.write(words)
+    ui.notify("copied", position="top", timeout=1500)
 
 
 def sentence(message: str) -> str:

@@ -39,7 +39,7 @@ Found = TypeVar("Found")
 
 @contextmanager
 def serving(folder: Path, port: int = 0, **options: Any) -> Iterator[str]:
-    """Yield the address of a new server with `folder` as its working directory; `options` are those of `Lab.start`."""
+    """Yield the address of a new server with `folder` as its working directory; `options` go to `Lab.start`."""
     runs = f"runs=[outputs,{ROOT / 'experiments'}]"
     process = Lab(folder).start("play", f"port={port}", "open_browser=false", "seed=0", runs, **options)
     try:

@@ -18,7 +18,7 @@ from src.envs.deployment.rules.state import GameState
 from src.envs.deployment.step_report import Command
 from src.play import ConfigLab
 from src.web.deployment import board, match_setup
-from src.web.deployment.advice import Advice, AdvicePanel, Advisor, as_html, ask, expectation, snapshot, suggest
+from src.web.deployment.advice import Advice, AdvicePanel, Advisor, as_html, ask, snapshot, suggest
 from src.web.deployment.board import Marks
 from src.web.deployment.match import DeploymentMatch, Seat
 from tests.envs.deployment.making import bot, full_game
@@ -64,7 +64,7 @@ def fight(match: DeploymentMatch, phase: str) -> GameState:
     return match.state
 
 
-def test_the_heat_map_has_the_probability_of_each_hex_for_the_chosen_unit(
+def test_the_heat_map_has_the_probabilities_of_the_chosen_unit(
     game: DeploymentGame, match: DeploymentMatch, weights: np.ndarray
 ):
     state, (first, second) = match.state, list(match.state.units)[:2]
@@ -130,8 +130,10 @@ def test_a_position_without_a_choice_and_a_negligible_one(
     ("value", "words"),
     [(-1.7, "to lose"), (-0.25, "to lose"), (-0.2, "an even game"), (0.2, "an even game"), (0.25, "to win")],
 )
-def test_a_value_is_told_in_words(value: float, words: str):
-    assert expectation(value) == words
+def test_a_value_is_put_into_words(
+    game: DeploymentGame, match: DeploymentMatch, weights: np.ndarray, value: float, words: str
+):
+    assert f"; it expects {words}." in suggest(game, match.state, Advice(weights, value), None).text
 
 
 @pytest.mark.parametrize(("scenario", "known"), [("siege", True), ("mirror", True), ("classic", False)])

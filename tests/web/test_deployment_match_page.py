@@ -110,7 +110,7 @@ def test_an_agent_that_breaks_is_not_asked_again(game: DeploymentGame, monkeypat
     on_page(game, False, watch)
 
 
-def test_the_decision_of_an_agent_is_dropped_when_the_step_before_it_is_taken_back(
+def test_a_decision_is_dropped_if_the_step_before_is_taken_back(
     game: DeploymentGame, notifications: list[str], monkeypatch: pytest.MonkeyPatch
 ):
     alternating = full_game(deployment_order_mode="alternated_p1_start", confirming_players=[1])
@@ -143,14 +143,26 @@ def test_steps_of_a_battle_are_taken_back_and_leave_the_log(game: DeploymentGame
             page.place_rest()
         while len(page.match.moves) < 21:
             page.wait()
-        assert len(page.log_pieces) == 2
+        assert len(page.log.pieces) == 2
         page.undo()
         assert len(page.match.moves) == 20
-        assert len(page.log_pieces) == 1
-        assert 'data-moment="20"' in page.log_pieces[0].content
-        assert 'data-moment="21"' not in page.log_pieces[0].content
+        assert len(page.log.pieces) == 1
+        assert 'data-moment="20"' in page.log.pieces[0].content
+        assert 'data-moment="21"' not in page.log.pieces[0].content
         page.wait()
-        assert 'data-moment="21"' in page.log_pieces[1].content
+        assert 'data-moment="21"' in page.log.pieces[1].content
         assert not notifications
 
     on_page(game, True, battle)
+
+
+def test_the_odds_of_a_person_are_shown_on_the_board_and_beside_it(game: DeploymentGame):
+    async def aim(page: DeploymentPage) -> None:
+        while page.match.state.phase == "deployment":
+            page.place_rest()
+        while not page.odds.content:
+            page.wait()
+        shown = page.odds.content.count("<tr>") - 1
+        assert page.pieces.content.count('class="odds"') == shown > 0
+
+    on_page(game, True, aim)

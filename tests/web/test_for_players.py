@@ -1,9 +1,9 @@
-"""What a player is told: refusals, results, rules, and the start page."""
+"""What a player reads: refusals, results, rules, and the start page."""
 
 import pytest
 
 from src.envs.quoridor.game import Quoridor
-from src.web.deployment.match_page import without_coordinates
+from src.web.deployment.page import without_coordinates
 from src.web.match_panel import result_for
 from src.web.pages import PageEntry, discover
 from src.web.quoridor.match import why_not

@@ -61,7 +61,7 @@ def first_legal(page: GenericPage) -> int:
     return page.game.legal_actions(page.game.view(page.match.state))[0]
 
 
-def test_a_folder_announces_its_page_and_every_other_environment_gets_one():
+def test_every_environment_gets_a_page_of_its_folder_or_a_generic_one():
     pages = discover(["quoridor", "minesweeper_8x8", "connect_four", "quoridors"])
     games = ["Tic-tac-toe", "Minesweeper", "Quoridor", "Deployment", "Connect four", "Quoridors"]
     titles = ["Start", *games, "Runs", "Train"]
@@ -69,7 +69,7 @@ def test_a_folder_announces_its_page_and_every_other_environment_gets_one():
     assert len({page.path for page in pages}) == len(pages)
 
 
-def test_states_that_change_in_place_can_be_looked_back_at_and_taken_back():
+def test_states_changed_in_place_are_replayed_and_taken_back():
     game = Nim()
     match: Match = Match(game, lambda: game.initial(np.random.default_rng(0)), human_seats={0})
     seen = [list(match.state)]

@@ -13,8 +13,8 @@ from src.envs.minesweeper.rules import neighbors
 from src.envs.minesweeper.solver import Proof, choose, exact_moves
 from src.web.minesweeper import board
 from src.web.minesweeper.advice import describe_loss, describe_mistakes, find_mistakes, proof_text
-from src.web.minesweeper.editor import CustomPosition, describe_consistency, whole
 from src.web.minesweeper.match import MinesweeperMatch, count_3bv, read_size
+from src.web.minesweeper.panel import CustomPosition, describe_consistency, whole
 from src.web.saved_games import GameStore, SavedGame
 from tests.web.browser import Browser
 
@@ -83,7 +83,7 @@ def test_flags_chords_and_the_end_go_through_the_engine():
         match.play(0)
 
 
-def test_a_wrong_flag_makes_a_chord_lose_and_clicks_after_the_end_report_it():
+def test_a_chord_at_a_wrong_flag_loses_and_later_clicks_are_refused():
     match = new_match()
     match.click(FIRST)
     near, degree = neighbors(9, 9)
@@ -116,7 +116,7 @@ def test_what_is_no_whole_number_is_refused(value: object):
     assert whole(3.0) == 3
 
 
-def test_a_board_without_guess_is_won_by_reasoning_and_keeps_its_flags():
+def test_a_board_without_guess_is_won_by_reasoning():
     match = new_match(no_guess=True)
     match.flag(0)
     match.click(FIRST)
@@ -243,24 +243,6 @@ def test_games_are_counted_in_the_browser_by_board(browser: Browser):
     browser.until(lambda: shown_statistics(browser)["games"] == "0", "it to last")
 
 
-def test_a_long_press_and_in_flag_mode_a_click_plant_a_flag(browser: Browser):
-    browser.open("/minesweeper?board=9x9x10")
-    browser.wait_text(".ms-left", "10")
-    browser.long_press("[data-id=cell-8]")
-    browser.until(lambda: cells(browser)[8] == "flag", "the flag")
-    assert cells(browser).count("hidden") == 80
-    browser.long_press("[data-id=cell-8]", seconds=0.05)
-    browser.wait_notification("take the flag off")
-    browser.right_click("[data-id=cell-8]")
-    browser.wait_text(".ms-left", "10")
-    browser.click(".flag-mode")
-    browser.click("[data-id=cell-0]")
-    browser.wait_text(".ms-left", "9")
-    assert cells(browser)[0] == "flag"
-    browser.right_click("[data-id=cell-40]")
-    browser.wait_text(".headline", "Playing")
-
-
 def test_the_consistency_of_a_custom_position_is_described():
     assert "one placement" in describe_consistency(CustomPosition.read("1.", 1).view)
     assert "10^" in describe_consistency(CustomPosition(np.full((16, 16), -1, np.int8), 40).view)
@@ -334,7 +316,7 @@ def test_an_agent_plays_on_and_shows_its_reasons(browser: Browser):
     browser.wait_text(".headline", "You win")
 
 
-def test_invalid_choices_in_the_url_are_reported_and_keep_their_defaults(browser: Browser):
+def test_invalid_choices_in_the_url_are_reported_and_not_applied(browser: Browser):
     browser.open("/minesweeper?board=2x2x9&guess=maybe&odds=rules&agent=chess")
     for words in ("9 mines do not fit", "guess 'maybe' is", "odds 'rules' is", "agent 'chess' is"):
         browser.wait_notification(words)
@@ -342,7 +324,23 @@ def test_invalid_choices_in_the_url_are_reported_and_keep_their_defaults(browser
     assert len(cells(browser)) == 81
 
 
-def test_keys_move_reveal_and_flag(browser: Browser):
+def test_keys_fingers_and_the_flag_mode_reveal_and_flag(browser: Browser):
+    browser.open("/minesweeper?board=9x9x10")
+    browser.wait_text(".ms-left", "10")
+    browser.long_press("[data-id=cell-8]")
+    browser.until(lambda: cells(browser)[8] == "flag", "the flag")
+    assert cells(browser).count("hidden") == 80
+    browser.long_press("[data-id=cell-8]", seconds=0.05)
+    browser.wait_notification("take the flag off")
+    browser.right_click("[data-id=cell-8]")
+    browser.wait_text(".ms-left", "10")
+    browser.click(".flag-mode")
+    browser.click("[data-id=cell-0]")
+    browser.wait_text(".ms-left", "9")
+    assert cells(browser)[0] == "flag"
+    browser.right_click("[data-id=cell-4]")
+    browser.wait_text(".headline", "Playing")
+
     browser.open("/minesweeper?board=9x9x10")
     browser.wait_text(".ms-left", "10")
     browser.press(Keys.ARROW_DOWN, Keys.ARROW_RIGHT)
@@ -397,7 +395,7 @@ def test_a_network_shows_its_predictions(browser: Browser):
     browser.wait_text(".ms-left", "10")
     browser.click("[data-id=cell-27]")
     browser.until(lambda: browser.all(".odds"), "its belief")
-    browser.click(".step")
+    browser.click(".ask")
     browser.wait_text(".advice", "Row")
     browser.choose(".choose-agent", "Network experiments/minesweeper_8x8")
     browser.click(".ask")

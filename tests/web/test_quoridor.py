@@ -40,7 +40,7 @@ def test_everything_on_the_board_is_drawn():
     assert {kind: len(parts(svg, kind)) for kind in counts} == counts
 
 
-def test_every_legal_move_can_be_clicked_or_the_walls_of_one_direction_or_nothing():
+def test_legal_moves_or_the_walls_of_one_direction_can_be_clicked():
     legal = frozenset(GAME.move_name(MIDDLE, action) for action in GAME.legal_actions(MIDDLE))
     spots = parts(draw(9, MIDDLE, Marks(open=True, legal=legal)), "spot")
     assert len(spots) == 81 + 128
@@ -111,7 +111,7 @@ def test_taking_back_goes_over_the_reply_of_an_agent():
         match.take_back()  # the move is the agent's, which would only play it again
 
 
-def test_variations_are_listed_continued_and_read_as_they_were_written():
+def test_variations_are_listed_continued_saved_and_read():
     game, variations = played("e2", "e8", "e3"), Variations()
     for names in (("e2", "d9"), ("d1",), ("e2", "d9", "d2"), ("e2", "d9")):  # the last is part of another
         variations.add(played(*names).moves)
@@ -156,7 +156,7 @@ def test_damaged_variations_are_refused(saved: list[Any]):
         read_variations(played("e2"), saved)
 
 
-def test_the_latest_variations_are_kept_unless_they_were_played_in_the_game():
+def test_the_latest_variations_are_kept_unless_they_were_played():
     variations = Variations()
     for number in range(MAX_VARIATIONS + 5):
         variations.add([number])
@@ -282,7 +282,7 @@ def test_a_review_tells_the_winning_move_from_one_that_gives_it_away():
     assert judge(GAME, searcher(), NEARLY, away).best == "e9"
     position = GAME.read_position("e8 a2 0 0 21 -")  # player 2 is to move, and wins
     found = judge(GAME, searcher(), position, GAME.parse_move(position, "a1"))
-    assert (found.share, found.loss) == (0.0, 0.0), "the share is that of player 1"
+    assert (found.share, found.loss) == (0.0, 0.0), "the share is player 1's"
 
 
 @pytest.mark.parametrize(("loss", "sign"), [(0.099, ""), (0.10, "?"), (0.249, "?"), (0.25, "??")])

@@ -1,8 +1,6 @@
 """Quoridor in a browser."""
 
-import json
 import re
-from pathlib import Path
 
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
@@ -12,6 +10,10 @@ from tests.web.browser import Browser
 
 def begin(browser: Browser, first: str, second: str) -> None:
     browser.open(f"/quoridor?first={first}&second={second}")
+    wait_engine(browser)
+
+
+def wait_engine(browser: Browser) -> None:
     browser.until(lambda: "loading" not in browser.text(".qr-note"), "the engine")
 
 
@@ -47,13 +49,6 @@ def leave_field(browser: Browser) -> None:
     browser.script("document.activeElement.blur()")
 
 
-def take_hint(browser: Browser) -> None:
-    played = len(moves(browser))
-    browser.press("?")
-    browser.click(".qr-hint")
-    browser.until(lambda: len(moves(browser)) > played + 1 or "win" in browser.text(".qr-headline"), "a reply")
-
-
 def load(browser: Browser, text: str) -> None:
     if not browser.find(".qr-text textarea").is_displayed():
         browser.click(".qr-texts .q-item")
@@ -62,7 +57,23 @@ def load(browser: Browser, text: str) -> None:
     browser.click(".qr-do-upload")
 
 
-def test_a_whole_game_is_won_by_mouse_keys_and_hints(browser: Browser):
+def review_a_blunder(browser: Browser) -> None:
+    """Load a game with a blunder, try another move instead of one, and review it."""
+    load(browser, "start e6 d4 0 0 20 -\nmoves e7 d3 e6 d2 e7 d1\nresult 0-1")
+    wait_moves(browser, 6)
+    browser.click("[data-id='ply-2']")
+    browser.wait_text(".qr-headline", "Position after move 2 of 6")
+    browser.click("[data-id='e8'] .hit")
+    browser.wait_text(".qr-variation", "move 3 e8")
+    browser.click(".qr-return")
+    browser.wait_text(".qr-headline", "Position after move 2 of 6")
+    browser.click(".qr-do-review")
+    browser.wait_text(".qr-progress", "Player 1: 1 blunder · Player 2: no mistakes")
+    browser.click("[data-id='ply-3'].qr-move")
+    browser.wait_text(".qr-comment", "e6 was a blunder: it cost 100% of the winning chances, e8 was better.")
+
+
+def test_a_game_is_won_by_mouse_keys_and_hints_and_reviewed(browser: Browser):
     """Against a player without a wall or a choice, who is never in the way of what is played here."""
     begin(browser, "you", "runner")
     browser.click("[data-id='e2'] .hit")
@@ -74,33 +85,22 @@ def test_a_whole_game_is_won_by_mouse_keys_and_hints(browser: Browser):
     click_wall(browser, "h3h")
     assert wait_moves(browser, 8)[6] == "h3h"
     leave_field(browser)
-    while "win" not in browser.text(".qr-headline"):
-        take_hint(browser)
-    assert browser.text(".qr-headline") == "You win"
+    browser.press("?")
+    browser.click(".qr-hint")
+    wait_moves(browser, 10)
+    load(browser, "e8 a6 0 0 20 -")
+    wait_moves(browser, 0)
+    browser.click("[data-id='e9'] .hit")
     browser.wait_text(".lab-ending.won .lab-result", "You win")
-    assert moves(browser)[-1][1] == "9"
+    assert browser.text(".qr-headline") == "You win"
     assert not browser.all(".spot"), "a finished game takes no more moves"
     browser.click(".review")
     browser.wait_text(".qr-headline", "Position after move 0")
-    browser.press(Keys.ARROW_RIGHT, Keys.ARROW_RIGHT, Keys.ARROW_LEFT)
-    browser.wait_text(".qr-headline", "Position after move 1 ")
     browser.press(Keys.END)
     browser.wait_text(".qr-headline", "You win")
-    browser.press(Keys.HOME)
-    browser.wait_text(".qr-headline", "Position after move 0")
     browser.click(".rematch")
-    wait_moves(browser, 0)
+    browser.wait_text(".qr-headline", "Your move")
     assert not browser.find(".lab-ending").is_displayed()
-
-
-def test_the_moves_are_seen_beside_the_board(browser: Browser):
-    browser.resize(1400, 900)
-    begin(browser, "you", "you")
-    browser.click("[data-id='e2'] .hit")
-    wait_moves(browser, 1)
-    box = browser.script("scrollTo(0, 0); return document.querySelector('.qr-move').getBoundingClientRect().toJSON()")
-    assert box["bottom"] <= 900
-    assert box["left"] > browser.script("return document.querySelector('.quoridor').getBoundingClientRect().right")
 
 
 def test_what_is_refused_leaves_the_game_as_it_was(browser: Browser):
@@ -116,8 +116,11 @@ def test_what_is_refused_leaves_the_game_as_it_was(browser: Browser):
     assert moves(browser) == ["e5v", "e8"]
     assert len(browser.all(".quoridor .wall")) == 1
 
+    browser.until(lambda: "/quoridor/" in browser.driver.current_url, "the address of the game")
+    address = browser.driver.current_url
     load(browser, "e4 e6 3 2 10 d4h")
     browser.until(lambda: not moves(browser), "the position that was pasted")
+    browser.until(lambda: browser.driver.current_url != address, "an address of its own")
     assert len(browser.all(".quoridor .plank")) == 5
     leave_field(browser)
     browser.press("v")
@@ -205,31 +208,33 @@ def test_a_wall_is_dragged_from_the_rack_and_goes_back_off_the_board(browser: Br
     assert len(browser.all(".quoridor .wall")) == 2
 
 
-def test_another_move_is_tried_and_the_game_is_kept(browser: Browser):
+def test_another_move_is_tried_and_kept_beside_the_game(browser: Browser):
     begin(browser, "you", "you")
-    for name in ("e2", "e8", "e3"):
-        played = len(moves(browser))
+    for played, name in enumerate(("e2", "e8", "e3"), 1):
         browser.click(f"[data-id='{name}'] .hit")
-        wait_moves(browser, played + 1)
+        wait_moves(browser, played)
     browser.click("[data-id='ply-1']")
     browser.wait_text(".qr-headline", "Position after move 1 of 3")
     browser.click("[data-id='d9'] .hit")
     browser.wait_text(".qr-headline", "Variation")
     assert wait_moves(browser, 2) == ["e2", "d9"]
-    browser.click("[data-id='d2'] .hit")
-    assert wait_moves(browser, 3) == ["e2", "d9", "d2"]
     browser.click(".qr-return")
     browser.wait_text(".qr-headline", "Position after move 1 of 3")
     assert moves(browser) == ["e2", "e8", "e3"]
-    browser.wait_text(".qr-variation", "move 2 d9 d2")
-    browser.click(".qr-variation")
-    assert browser.until(lambda: moves(browser)[1] == "d9" and moves(browser), "the variation") == ["e2", "d9", "d2"]
-    browser.press(Keys.ESCAPE, Keys.END)
+    browser.press(Keys.END)
     browser.wait_text(".qr-headline", "Player 2 to move")
     browser.click("[data-id='e7'] .hit")
-    assert wait_moves(browser, 4) == ["e2", "e8", "e3", "e7"]
+    wait_moves(browser, 4)
     browser.refresh()
     assert wait_moves(browser, 4) == ["e2", "e8", "e3", "e7"], "a variation is not taken for the game"
+    browser.wait_text(".qr-variation", "move 2 d9")
+    browser.click(".qr-variation")
+    browser.until(lambda: moves(browser) == ["e2", "d9"], "the variation")
+    browser.press("u")
+    browser.until(lambda: not browser.all(".qr-variation"), "the variation to be taken back")
+    browser.refresh()
+    wait_moves(browser, 4)
+    assert not browser.all(".qr-variation"), "one that was taken back is not saved"
 
 
 def test_keys_of_the_board_do_not_scroll_the_page(browser: Browser):
@@ -258,68 +263,11 @@ def test_keys_in_a_dialog_do_not_play(browser: Browser):
     assert wait_moves(browser, 1) == ["f1"], "not e2"
 
 
-def try_a_variation(browser: Browser) -> None:
-    """Play e2, and d2 instead as a variation."""
-    begin(browser, "you", "you")
-    browser.click("[data-id='e2'] .hit")
-    wait_moves(browser, 1)
-    browser.press(Keys.HOME)
-    browser.wait_text(".qr-headline", "Position after move 0 of 1")
-    browser.click("[data-id='d1'] .hit")
-    browser.wait_text(".qr-variation", "move 1 d1")
-
-
-def test_variations_are_kept_with_the_game_until_they_are_taken_back(browser: Browser):
-    try_a_variation(browser)
-    browser.refresh()
-    assert wait_moves(browser, 1) == ["e2"]
-    browser.wait_text(".qr-variation", "move 1 d1")
-    browser.click(".qr-variation")
-    browser.until(lambda: moves(browser) == ["d1"], "the variation")
-    browser.press("U")
-    browser.until(lambda: not browser.all(".qr-variation"), "the variation to be taken back")
-    browser.refresh()
-    assert wait_moves(browser, 1) == ["e2"]
-    assert not browser.all(".qr-variation"), "one that was taken back is not saved"
-
-
-def test_a_game_whose_variations_are_damaged_is_refused_and_its_file_stays(browser: Browser, scratch: Path):
-    try_a_variation(browser)
-    address = browser.driver.current_url
-    (file,) = (scratch / "outputs" / "games").glob(f"{address.rpartition('/')[2]}.json")
-    saved = json.loads(file.read_text())
-    for variations, message in (([[1]], "not legal"), ([["e2"]], "not a move"), ({}, "is damaged")):
-        file.write_text(json.dumps(saved | {"variations": variations}))
-        browser.driver.get(address)
-        browser.wait_built()
-        browser.wait_text(".lab-say, .lab-problem", message)
-        assert json.loads(file.read_text())["variations"] == variations
-
-
-def test_a_loaded_text_is_a_game_of_its_own(browser: Browser):
-    begin(browser, "you", "you")
-    type_move(browser, "e2")
-    wait_moves(browser, 1)
-    browser.until(lambda: "/quoridor/" in browser.driver.current_url, "the address of the game")
-    first = browser.driver.current_url
-    load(browser, "start e6 d4 0 0 20 -\nmoves e7 d3\nresult *")
-    wait_moves(browser, 2)
-    browser.until(lambda: browser.driver.current_url != first, "another address")
-    browser.driver.get(first)
-    browser.wait_built()
-    assert wait_moves(browser, 1) == ["e2"], "the game before is kept"
-
-
 def test_a_review_draws_the_evaluation_and_marks_mistakes(browser: Browser):
     begin(browser, "you", "you")
-    load(browser, "start e6 d4 0 0 20 -\nmoves e7 d3 e6 d2 e7 d1\nresult 0-1")
-    wait_moves(browser, 6)
-    browser.click(".qr-do-review")
-    browser.wait_text(".qr-progress", "Player 1: 1 blunder · Player 2: no mistakes")
+    review_a_blunder(browser)
     assert browser.attributes(".qr-move:has(b)", "data-id") == ["ply-3"]
     assert len(browser.all(".qr-blunder")) == 1
-    browser.click("[data-id='ply-3'].qr-move")
-    browser.wait_text(".qr-comment", "e6 was a blunder: it cost 100% of the winning chances, e8 was better.")
     browser.click(".qr-graph [data-id='ply-1']")
     browser.wait_text(".qr-headline", "Position after move 1 of 6")
     leave_field(browser)
@@ -329,7 +277,7 @@ def test_a_review_draws_the_evaluation_and_marks_mistakes(browser: Browser):
 
 def test_a_clock_is_optional_kept_with_the_game_and_ends_it(browser: Browser):
     browser.open("/quoridor?first=you&second=you&clock=180:100:0.5")
-    browser.until(lambda: "loading" not in browser.text(".qr-note"), "the engine")
+    wait_engine(browser)
     assert browser.text(".qr-clock.qr-first") == "1:40", "it stands until the first move"
     browser.click("[data-id='e2'] .hit")
     browser.wait_text(".lab-result", "Player 1 wins")

@@ -255,7 +255,7 @@ def test_groups_are_made_by_any_setting_or_by_all_but_the_seed(outputs: Path):
     assert "algo.net.hidden" not in options, "it is the same in all of them"
 
 
-def test_groups_of_unlike_runs_are_not_mixed_if_their_short_labels_are_the_same(outputs: Path):
+def test_groups_with_the_same_short_label_are_not_mixed(outputs: Path):
     texts = [f"algo: {{lr: {lr}, net: {{_target_: {net}}}}}" for lr, net in ((0.1, "A"), (0.1, "B"), (0.2, "A"))]
     groups = query.group_runs(rows_of(outputs, *texts), query.BY_SEED)
     assert [len(members) for members in groups.values()] == [1, 1, 1]
@@ -263,7 +263,7 @@ def test_groups_of_unlike_runs_are_not_mixed_if_their_short_labels_are_the_same(
     assert list(query.group_runs(rates, "algo.lr")) == ["algo.lr=0.0003 (1 run)", "algo.lr=0.000300001 (1 run)"]
 
 
-def test_parallel_coordinates_have_an_axis_for_each_setting_that_differs(outputs: Path):
+def test_parallel_coordinates_have_an_axis_for_each_difference(outputs: Path):
     texts = [f"algo: {{lr: {lr}, kind: {kind}, same: 1}}" for lr in (0.001, 0.1) for kind in ("a", "null")]
     rows = rows_of(outputs, *texts)
     drawn = charts.parallel_options(rows, "score", ["outputs/s/1"])
@@ -419,7 +419,7 @@ def test_a_run_that_was_online_has_a_link(run: RunPath):
     assert files.wandb_address(run) == "https://wandb.ai/lab/board%20games/runs/abc123"
 
 
-def test_the_size_of_a_picture_is_read_from_its_head_and_a_pipe_is_none(run: RunPath):
+def test_the_size_of_a_picture_is_read_from_its_head(run: RunPath):
     for cut, size in ((None, (1, 1)), (20, None), (0, None)):
         (run.path / "heat.png").write_bytes(PNG[:cut])
         assert files.picture_size(run, "heat.png") == size

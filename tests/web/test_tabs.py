@@ -26,7 +26,7 @@ from src.envs.minesweeper.solver.engine import CONSISTENT
 from src.envs.minesweeper.variant import HIDDEN
 from src.envs.quoridor.rules import Position
 from src.envs.quoridor.search.alphabeta import CompiledSearch
-from src.web import preload
+from src.web.pages import PREPARATION
 from src.web.quoridor import searches
 from src.web.saved_games import GameStore, SavedGame
 from tests.waiting import PATIENCE
@@ -148,9 +148,7 @@ def begin_minesweeper(browser: Browser, query: str, monkeypatch: pytest.MonkeyPa
     return page
 
 
-def test_a_hint_stops_neither_the_player_nor_the_clock_of_anybody_else_and_is_cancelled(
-    inner: Browser, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_hint_stops_neither_the_player_nor_another_clock(inner: Browser, monkeypatch: pytest.MonkeyPatch):
     thinker = TestLab.thinker = Thinker()
     page = begin_minesweeper(inner, "board=9x9x10&agent=rules", monkeypatch)
     inner.until(lambda: page.stopwatch.running, "the clock")
@@ -226,7 +224,7 @@ def test_the_clock_does_not_wait_for_the_mistakes_of_the_game_before(inner: Brow
 
 
 class EndlessSearches:
-    """Searches that would take years: those of agents that move, or all others."""
+    """Searches that would take years: the ones by agents that move, or all others."""
 
     moves, analysis = "moves", "analysis"
 
@@ -271,12 +269,18 @@ def played(browser: Browser) -> int:
 
 
 def test_a_hint_is_cancelled_with_its_search(inner: Browser, monkeypatch: pytest.MonkeyPatch, endless: EndlessSearches):
-    open_quoridor(inner, "you", monkeypatch)
-    for cancel in (lambda: inner.click(".qr-do-lightbulb"), lambda: inner.press(Keys.ESCAPE), lambda: inner.press("?")):
+    first = inner.tab
+    inner.new_tab("/nothing")
+    page = open_quoridor(inner, "you", monkeypatch)
+
+    def ask() -> None:
         endless.which = endless.analysis
         inner.press("?")
         inner.until(lambda: endless.running == 1, "the search")
         inner.wait_text(".qr-do-lightbulb", "cancel")
+
+    for cancel in (lambda: inner.click(".qr-do-lightbulb"), lambda: inner.press(Keys.ESCAPE), lambda: inner.press("?")):
+        ask()
         cancel()
         inner.wait_text(".qr-do-lightbulb", "hint")
         inner.until(lambda: endless.running == 0, "the search to be stopped")
@@ -284,31 +288,27 @@ def test_a_hint_is_cancelled_with_its_search(inner: Browser, monkeypatch: pytest
     endless.which = None
     inner.press("?")
     inner.find(".qr-hint")
-
-
-def test_a_move_and_a_closed_tab_stop_the_search_of_a_hint(
-    inner: Browser, monkeypatch: pytest.MonkeyPatch, endless: EndlessSearches
-):
-    first = inner.tab
-    inner.new_tab("/nothing")
-    open_quoridor(inner, "you", monkeypatch)
-    endless.which = endless.analysis
-    inner.press("?")
-    inner.until(lambda: endless.running == 1, "the search")
+    ask()
     endless.which = None
     inner.click("[data-id='e2'] .hit")
     inner.until(lambda: played(inner) == 1, "the move, which does not wait for the hint")
-    inner.until(lambda: endless.running == 0, "the search to be stopped")
+    inner.until(lambda: endless.running == 0 and not page.busy.working, "the search to be stopped")
     inner.wait_text(".qr-do-lightbulb", "hint")
+
     endless.which = endless.analysis
-    inner.press("?")
-    inner.until(lambda: endless.running == 1, "the search")
+    inner.click(".qr-do-review")
+    inner.until(lambda: endless.running == 1, "the search of a review")
+    inner.wait_text(".qr-do-review", "cancel")
+    inner.click(".qr-do-review")
+    inner.wait_text(".qr-do-review", "find mistakes")
+    inner.until(lambda: endless.running == 0, "the search to be stopped")
+    ask()
     inner.driver.close()
     inner.go_to(first)
-    inner.until(lambda: endless.running == 0, "the search to be stopped")
+    inner.until(lambda: endless.running == 0, "the search to be stopped with its tab")
 
 
-def test_the_move_of_a_level_is_cancelled_with_its_search_and_continued(
+def test_the_move_of_a_level_is_cancelled_and_continued(
     inner: Browser, monkeypatch: pytest.MonkeyPatch, endless: EndlessSearches
 ):
     page = open_quoridor(inner, "hell", monkeypatch)
@@ -330,9 +330,7 @@ def test_the_move_of_a_level_is_cancelled_with_its_search_and_continued(
     inner.until(lambda: played(inner) == 2, "a reply: it is not paused any more")
 
 
-def test_a_hint_does_not_wait_for_the_search_of_the_master_which_can_be_cancelled(
-    inner: Browser, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_hint_does_not_wait_for_the_master_who_can_be_cancelled(inner: Browser, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(searches, "DEEP_SECONDS", 1e6)
     page = open_quoridor(inner, "deep", monkeypatch)
     inner.click("[data-id='e2'] .hit")
@@ -349,21 +347,6 @@ def test_a_hint_does_not_wait_for_the_search_of_the_master_which_can_be_cancelle
     inner.click(".qr-do-fast-forward")
     inner.until(lambda: played(inner) == 2, "the best move so far")
     inner.until(lambda: not inner.find(".qr-thinking").is_displayed(), "the end of the search")
-
-
-def test_a_review_is_cancelled_with_its_search(
-    inner: Browser, monkeypatch: pytest.MonkeyPatch, endless: EndlessSearches
-):
-    page = open_quoridor(inner, "you", monkeypatch)
-    inner.click("[data-id='e2'] .hit")
-    inner.until(lambda: played(inner) == 1 and not page.busy.working, "a move to review")
-    endless.which = endless.analysis
-    inner.click(".qr-do-review")
-    inner.until(lambda: endless.running == 1, "the search")
-    inner.wait_text(".qr-do-review", "cancel")
-    inner.click(".qr-do-review")
-    inner.wait_text(".qr-do-review", "find mistakes")
-    inner.until(lambda: endless.running == 0, "the search to be stopped")
 
 
 def test_a_slow_disk_blocks_no_page_and_keeps_the_order(inner: Browser, monkeypatch: pytest.MonkeyPatch):
@@ -418,45 +401,26 @@ def test_a_saved_game_is_not_changed_before_it_is_loaded(inner: Browser, monkeyp
 
 
 BOX = "return document.querySelector(arguments[0]).getBoundingClientRect().toJSON()"
+OVERLAPS = """const boxes = [...document.querySelectorAll('.lab-link *')].map(one => one.getBoundingClientRect())
+    .filter(box => box.width); return boxes.some((box, i) => i && box.left < boxes[i - 1].right - 1)"""
 
 
-@pytest.mark.parametrize("size", [(844, 390), (390, 844), (820, 1180)])
-def test_the_header_stays_small_while_engines_are_compiled(
-    inner: Browser, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int]
-):
-    inner.resize(*size)
+def test_the_header_stays_small_while_engines_are_compiled(inner: Browser, monkeypatch: pytest.MonkeyPatch):
     try:
         for text in ("", "Compiling engines: 112 of 157"):
-            monkeypatch.setattr(preload.PROGRESS, "text", text)
+            monkeypatch.setattr(PREPARATION, "progress", text)
             inner.open("/quoridor")
             inner.find(".quoridor")
             assert len(inner.all(".lab-progress")) == (text != "")
-            header, nav, board = (inner.script(BOX, css) for css in (".lab-header", ".lab-nav", ".quoridor"))
-            assert header["height"] <= 50, "one line, without a scroll bar"
-            assert nav["width"] > 2 * 44, "room for pages"
-            assert board["top"] >= header["bottom"]
-            overlaps = inner.script(
-                "const boxes = [...document.querySelectorAll('.lab-link *')].map(one => one.getBoundingClientRect())"
-                ".filter(box => box.width); return boxes.some((box, i) => i && box.left < boxes[i - 1].right - 1)"
-            )
-            assert not overlaps
-        if size == (844, 390):
+            for size in ((390, 844), (820, 1180), (844, 390)):
+                inner.resize(*size)
+                header, nav, board = (inner.script(BOX, css) for css in (".lab-header", ".lab-nav", ".quoridor"))
+                assert header["height"] <= 50, "one line, without a scroll bar"
+                assert nav["width"] > 2 * 44, "room for pages"
+                assert board["top"] >= header["bottom"]
+                assert not inner.script(OVERLAPS)
             assert board["bottom"] <= 390, "the whole board is visible, on the first visit too"
             inner.script("document.querySelector('.lab-note').classList.remove('hidden')")
             assert inner.script(BOX, ".lab-note")["left"] > board["right"]
     finally:
         inner.resize(1280, 900)
-
-
-def test_a_game_without_a_page_of_its_own_is_played(inner: Browser):
-    inner.open("/play/connect_four?second=random")
-    inner.wait_text(".headline", "Your move")
-    inner.click(".gp-legal button")
-    inner.until(lambda: len(inner.all(".gp-moves button")) == 2, "the answer")
-    inner.press("u")
-    inner.until(lambda: not inner.all(".gp-moves button"), "the move to be taken back")
-    inner.choose(".choose-second", "Search: easy")
-    inner.refresh()
-    inner.wait_text(".choose-second", "Search: easy")
-    inner.click(".new-game")
-    inner.until(lambda: "second=easy" in inner.driver.current_url, "the address of a new game")

@@ -12,8 +12,7 @@ from src.envs.tictactoe.game import TicTacToe
 from src.envs.tictactoe.rules import TRANSFORMS
 from src.web.services import FinishedRun
 from src.web.tictactoe import board
-from src.web.tictactoe.match import LOOKED_UP, TicTacToeMatch, analyze, comment
-from src.web.tictactoe.page import players_of
+from src.web.tictactoe.page import LOOKED_UP, TicTacToeMatch, analyze, comment, players_of
 from tests.web.browser import Browser
 
 GAME = TicTacToe(symmetric=True)
@@ -24,7 +23,7 @@ def match(*human_seats: int) -> TicTacToeMatch:
     return TicTacToeMatch(GAME, np.random.default_rng(0), frozenset(human_seats))
 
 
-def test_stones_rows_and_values_are_drawn_and_every_cell_can_be_picked():
+def test_stones_rows_and_values_are_drawn_on_cells_to_pick():
     root = ElementTree.fromstring(board.draw("XO..X...O", last=4))
     assert [part.get("data-id") for part in root.iter() if part.get("data-id")] == [f"cell-{n}" for n in range(9)]
     classes = [part.get("class") for part in root.iter()]
@@ -65,6 +64,14 @@ def test_taking_back_leads_to_the_last_turn_of_a_person():
     watched.play(1)
     watched.take_back()
     assert watched.moves == [0]
+
+
+@pytest.mark.parametrize("moves", [[4, 4], [99], ["4"], [True], [{}]])
+def test_saved_moves_that_cannot_be_played_are_refused(moves: list[object]):
+    game = match(0)
+    with pytest.raises(UserError, match="not a"):
+        game.restore(None, moves)
+    assert game.moves == []
 
 
 def test_every_agent_tells_its_choice_in_a_sentence():

@@ -1,20 +1,31 @@
-"""The Training page in a browser."""
+"""The Training page in a browser, and what outlives a server: training runs and games."""
 
+import http.client
 import os
 import signal
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from selenium.webdriver.common.keys import Keys
+from selenium import webdriver
 
 from src.web.training.jobs import Jobs
 from tests.web.browser import Browser, serving
-from tests.web.test_middleware import status
 from tests.web.test_runs import make_run
+from tests.web.test_runs_page import runs_listed, wait_url
+from tests.web.test_saved_games import begin, wait_address
+from tests.web.test_tictactoe import stones
 
 COMMAND = "python -m src.train"
 LONG = "seed=5 algo.episodes=50000000 logger=csv checkpoint_seconds=1 algo.eval_every=100"
+SOCKET = "/_nicegui_ws/socket.io/?EIO=4&transport=websocket"
+UPGRADE = {
+    "Connection": "Upgrade",
+    "Upgrade": "websocket",
+    "Sec-WebSocket-Version": "13",
+    "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+}
 
 
 def wait_shown(browser: Browser, **choices: str) -> None:
@@ -59,56 +70,60 @@ def test_the_form_shows_the_command_and_explains_mistakes_in_place(browser: Brow
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[Path]:
-    """A working directory whose trainings are killed at the end, should the test fail."""
+    """A working directory whose training runs are killed at the end, should the test fail."""
     yield tmp_path
     for job in Jobs(tmp_path / "outputs").running():
         os.killpg(job.pid or 0, signal.SIGKILL)
 
 
-def test_a_training_is_confirmed_watched_and_found_after_a_refresh_and_a_restart(browser: Browser, folder: Path):
-    with serving(folder) as address:
-        first = Browser(browser.driver, address)
-        first.open("/training")
-        first.wait_text("section[aria-label='training runs']", "No training was started here yet.")
-        first.fill(".t-overrides textarea", LONG)
-        first.wait_text(".t-checked", "valid")
-        first.click(".t-start")
-        first.wait_text(".t-confirm", f"{COMMAND} {LONG}")
-        first.press(Keys.ESCAPE)
-        first.until(lambda: not first.all(".t-confirm"), "the question to go")
+def test_games_and_training_runs_outlive_the_server(driver: webdriver.Chrome, folder: Path):
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with serving(folder, port) as address:
+        browser = Browser(driver, address)
+        browser.open("/runs?filter=losses/loss%3C100&sort=-losses/loss")  # no run is read yet
+        browser.until(lambda: runs_listed(browser), "a run")
+        browser.until(lambda: not browser.text(".r-status"), "all runs to be read")
+        browser.click(".r-table tbody input")
+        wait_url(browser, "compare=")
+        assert all(part in driver.current_url for part in ("sort=-losses/loss", "filter=losses/loss"))
+
+        browser.open("/training")
+        browser.wait_text("section[aria-label='training runs']", "No training was started here yet.")
+        browser.fill(".t-overrides textarea", LONG)
+        browser.wait_text(".t-checked", "valid")
+        browser.click(".t-start")
+        browser.wait_text(".t-confirm", f"{COMMAND} {LONG}")
         assert not (folder / "outputs").exists(), "nothing is started without a yes"
-        first.click(".t-start")
-        confirm(first)
-        first.wait_text(".t-job .t-state", "running")
-        first.wait_text(".t-progress", "of 50,000,000 episodes")
-        first.until(lambda: first.script("return document.querySelector('.t-job .r-chart').clientWidth") > 0, "a curve")
-        first.wait_text(".t-log", "training in outputs/runs/tictactoe/qlearning/")
-        first.refresh()
-        first.wait_text(".t-job .t-state", "running")
-    with serving(folder) as address:
-        second = Browser(browser.driver, address)
-        second.open("/training")
-        second.wait_text(".t-job .t-state", "running")
-        second.click(".t-stop")
-        confirm(second)
-        second.wait_text(".t-job .t-state", "stopped")
-        second.wait_text(".t-log", "stopped: continue with")
-        (config,) = folder.glob("outputs/runs/tictactoe/qlearning/*/config.yaml")
-        assert "seed: 5" in config.read_text()
-        second.click(".t-continue")
-        second.wait_text(".t-confirm", f"{COMMAND} resume=outputs/runs/tictactoe/qlearning/")
-        confirm(second)
-        second.until(lambda: len(second.all(".t-job")) == 2, "a second training of the same run")
-        second.until(lambda: [one.text for one in second.all(".t-state")] == ["running", "stopped"], "it to run")
-        (again,) = Jobs(folder / "outputs").running()
-        os.killpg(again.pid or 0, signal.SIGSTOP)  # it hangs
-        second.click(".t-stop")
-        confirm(second)
-        second.until(lambda: [one.text for one in second.all(".t-state")] == ["stopping", "stopped"], "it to be asked")
-        second.click(".t-end")
-        confirm(second)
-        second.until(lambda: [one.text for one in second.all(".t-state")] == ["stopped", "stopped"], "it to stop")
-    assert len(list(folder.glob("outputs/runs/*/*/*/config.yaml"))) == 1
+        confirm(browser)
+        browser.wait_text(".t-job .t-state", "running")
+        browser.wait_text(".t-progress", "of 50,000,000 episodes")
+        chart = "return document.querySelector('.t-job .r-chart').clientWidth"
+        browser.until(lambda: browser.script(chart) > 0, "a curve")
+        browser.wait_text(".t-log", "training in outputs/runs/tictactoe/qlearning/")
+        path, opened = begin(browser), browser.script("return performance.timeOrigin")
+    with serving(folder, port):
+        browser.until(lambda: browser.script("return performance.timeOrigin") != opened, "the page to come back")
+        browser.wait_built()
+        browser.click("[data-id=cell-0]")
+        browser.until(lambda: stones(browser) == "O...X....", "the next move")
+        assert wait_address(browser, "/tictactoe") == path
+
+        browser.open("/training")
+        browser.wait_text(".t-job .t-state", "running")
+        (job,) = Jobs(folder / "outputs").running()
+        os.killpg(job.pid or 0, signal.SIGSTOP)  # it hangs
+        browser.click(".t-stop")
+        confirm(browser)
+        browser.wait_text(".t-job .t-state", "stopping")
+        browser.click(".t-end")
+        confirm(browser)
+        browser.wait_text(".t-job .t-state", "stopped")
+        browser.click(".t-continue")
+        browser.wait_text(".t-confirm", f"{COMMAND} resume=outputs/runs/tictactoe/qlearning/")
+        driver.get("about:blank")
+    (config,) = folder.glob("outputs/runs/*/*/*/config.yaml")
+    assert "seed: 5" in config.read_text()
 
 
 def test_an_unfinished_run_leads_to_its_continuation(browser: Browser, scratch: Path):
@@ -120,8 +135,18 @@ def test_an_unfinished_run_leads_to_its_continuation(browser: Browser, scratch: 
     browser.until(lambda: browser.script(chosen) == "outputs/left/one", "the run to be chosen")
 
 
-@pytest.mark.parametrize("origin", ["http://evil.example", "null"])
-def test_a_page_of_another_site_does_not_get_the_form(address: str, origin: str):
-    host, port = address.removeprefix("http://").split(":")
-    assert status((host, int(port)), "/training", {"Origin": origin}) == 403
-    assert status((host, int(port)), "/training", {"Host": "evil.example"}) == 400
+def status(address: str, path: str, headers: dict[str, str]) -> int:
+    connection = http.client.HTTPConnection(address.removeprefix("http://"), timeout=60)
+    connection.request("GET", path, headers=headers)
+    try:
+        return connection.getresponse().status
+    finally:
+        connection.close()
+
+
+def test_a_page_of_another_site_does_not_get_the_form(address: str):
+    for origin in ("http://evil.example", "null"):
+        assert status(address, "/training", {"Origin": origin}) == 403
+        assert status(address, SOCKET, UPGRADE | {"Origin": origin}) == 403
+    assert status(address, "/training", {"Host": "evil.example"}) == 400
+    assert status(address, SOCKET, UPGRADE | {"Origin": address}) == 101

@@ -1,25 +1,22 @@
 """The deployment wargame, for humans and agents."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from math import cos, pi, sin
 
 from ..pages import PageEntry, card_picture, rule
 
-Hexes = Mapping[tuple[int, int], str]  # the colors of some hexes, by column and row
 
-
-def _hexes(cols: int, rows: int, x: int, y: int, width: int, height: int, radius: float, tints: Hexes) -> Iterator[str]:
-    """Draw hexes of this radius, whose centers are this far apart, from the first one on."""
-    for col in range(cols):
-        for row in range(rows):
-            at_x, at_y = x + width * col, y + height * row + height / 2 * (col % 2)
-            around = [(at_x + radius * cos(k * pi / 3), at_y + radius * sin(k * pi / 3)) for k in range(6)]
+def _board(tints: Mapping[tuple[int, int], str]) -> str:
+    """Draw 7 by 4 hexes, some of them in colors by column and row."""
+    parts = []
+    for col in range(7):
+        for row in range(4):
+            x, y = 26 + 18 * col, 20 + 21 * row + 10.5 * (col % 2)
+            around = [(x + 11 * cos(k * pi / 3), y + 11 * sin(k * pi / 3)) for k in range(6)]
             corners = " ".join(f"{corner_x:.1f},{corner_y:.1f}" for corner_x, corner_y in around)
-            yield f'<polygon points="{corners}" fill="var({tints.get((col, row), "--board")})" stroke="var(--line)"/>'
-
-
-def _board(tints: Hexes) -> str:
-    return "".join(_hexes(7, 4, 26, 20, 18, 21, 11, tints))
+            fill = tints.get((col, row), "--board")
+            parts.append(f'<polygon points="{corners}" fill="var({fill})" stroke="var(--line)"/>')
+    return "".join(parts)
 
 
 def _unit(col: int, row: int, side: str) -> str:
@@ -40,7 +37,7 @@ PAGE = PageEntry(
     icon="hexagon",
     order=40,
     summary="Place your warband on the hexes, then fight for the objectives.",
-    picture=card_picture(_hexes(6, 4, 40, 18, 17, 20, 10.5, CARD)),
+    picture=card_picture([f'<g transform="translate(4 0) scale(.95)">{_board(CARD)}</g>']),
     games=True,
     rules=(
         rule(_board(ZONE) + ARMIES, "Place your units in your zone, then confirm the deployment."),

@@ -90,7 +90,7 @@ def snapshot(game: DeploymentGame, state: GameState) -> GameState:
 
 
 def suggest(game: DeploymentGame, state: GameState, advice: Advice, unit: str | None) -> Suggestion:
-    """Return the most probable actions in words; in deployment those of `unit`, by default the most probable unit."""
+    """Return the most probable actions in words; in deployment of `unit`, by default of the most probable one."""
     legal = [(float(advice.probability[action]), action) for action in game.legal_actions(state)]
     by_unit: dict[str, list[tuple[float, int]]] = {}  # placements
     for chance, action in legal if state.phase == "deployment" else ():
@@ -136,15 +136,11 @@ def _action(game: DeploymentGame, state: GameState, action: int) -> tuple[str, H
 
 
 def _sentence(best: Choice, value: float | None) -> str:
-    expects = "" if value is None else f"; it expects {expectation(value)}"
+    """A value is no probability: the reward counts the result, +1 or -1, and the lead."""
+    expects = ""
+    if value is not None:
+        expects = "; it expects " + ("an even game" if abs(value) < EVEN else "to win" if value > 0 else "to lose")
     return f"It would {best.words} ({best.probability:.0%}){expects}."
-
-
-def expectation(value: float) -> str:
-    """Return a value in words. It is no probability: the reward counts the result, +1 or -1, and the lead."""
-    if abs(value) < EVEN:
-        return "an even game"
-    return "to win" if value > 0 else "to lose"
 
 
 class AdvicePanel:

@@ -241,36 +241,35 @@ def _heat(heat: Mapping[Hex, float]) -> list[str]:
 
 
 def _choices(choices: Sequence[Choice], acting: Hex | None, taken: Collection[Hex]) -> list[str]:
-    """Draw the actions that are advised, the best one on top: lines from the unit that acts, then ranks and numbers."""
-    ranked = [*enumerate(choices, 1)][::-1]
-    lines = [f'<g class="choice rank-{rank}">{_pointer(acting, choice.at)}</g>' for rank, choice in ranked if choice.at]
-    return lines + [_label(rank, choice, choice.at or acting, choice.at in taken) for rank, choice in ranked]
+    """Draw the actions that are advised, the best one on top: lines from the unit that acts, then ranks and numbers.
 
-
-def _label(rank: int, choice: Choice, at: Hex | None, taken: bool) -> str:
-    """Write rank and probability in a hex, above the unit if one stands there, or below the unit that would wait."""
-    if at is None:
-        return ""
-    x, y = center(at)
-    rank_x, rank_y, text_x, text_y = (x - 15, y - 14, x + 8, y - 17) if taken else (x, y - 7, x, y + 13)
-    if choice.at is None:
-        rank_x, rank_y, text_x, text_y = x - 15, y + 22, x + 8, y + 27
-    return (
-        f'<g class="choice" data-choice="{rank}"><circle class="rank" cx="{rank_x:.1f}" cy="{rank_y:.1f}" r="8"/>'
-        f'<text class="rank-text" x="{rank_x:.1f}" y="{rank_y + 4:.1f}">{rank}</text>'
-        f'<text class="chance" x="{text_x:.1f}" y="{text_y:.1f}">{choice.probability:.0%}</text></g>'
-    )
-
-
-def _pointer(start: Hex | None, end: Hex) -> str:
-    """Draw a line between a unit and another hex, from edge to edge, and the border of that hex."""
-    if start is None or start == end:
-        return ""
-    (from_x, from_y), (x, y) = center(start), center(end)
-    part = HALF / hypot(x - from_x, y - from_y)
-    across, down = part * (x - from_x), part * (y - from_y)
-    line = f"M{from_x + across:.1f} {from_y + down:.1f}L{x - across:.1f} {y - down:.1f}"
-    return f'<path d="{line}"/><path d="{_path(end)}"/>'
+    A line goes from edge to edge. Rank and probability are written in the hex, above the unit if one stands there, or
+    below the unit that would wait.
+    """
+    lines, labels = [], []
+    for rank, choice in [*enumerate(choices, 1)][::-1]:
+        at = choice.at or acting
+        if at is None:
+            continue
+        x, y = center(at)
+        if choice.at is None:
+            rank_x, rank_y, text_x, text_y = x - 15, y + 22, x + 8, y + 27
+        elif choice.at in taken:
+            rank_x, rank_y, text_x, text_y = x - 15, y - 14, x + 8, y - 17
+        else:
+            rank_x, rank_y, text_x, text_y = x, y - 7, x, y + 13
+        labels.append(
+            f'<g class="choice" data-choice="{rank}"><circle class="rank" cx="{rank_x:.1f}" cy="{rank_y:.1f}" r="8"/>'
+            f'<text class="rank-text" x="{rank_x:.1f}" y="{rank_y + 4:.1f}">{rank}</text>'
+            f'<text class="chance" x="{text_x:.1f}" y="{text_y:.1f}">{choice.probability:.0%}</text></g>'
+        )
+        if acting is not None and at != acting:
+            from_x, from_y = center(acting)
+            part = HALF / hypot(x - from_x, y - from_y)
+            across, down = part * (x - from_x), part * (y - from_y)
+            line = f"M{from_x + across:.1f} {from_y + down:.1f}L{x - across:.1f} {y - down:.1f}"
+            lines.append(f'<g class="choice rank-{rank}"><path d="{line}"/><path d="{_path(at)}"/></g>')
+    return lines + labels
 
 
 def _loss(state: GameState, marks: Marks) -> list[str]:

@@ -133,26 +133,26 @@ def _die(value: int, good: bool) -> str:
 
 def unit_table(state: GameState, player: int) -> str:
     """Return the `UnitStatusTable` of a player."""
-    rows = "".join(_row(state, unit) for unit in state.units.values() if unit.player == player)
+    rows = []
+    for unit in state.units.values():
+        if unit.player != player:
+            continue
+        profile, condition = unit.profile, _condition(state, unit)
+        save = f"{profile.save}+" + (f"/{profile.invulnerable}+" if profile.invulnerable else "")
+        where = f"{unit.col}, {unit.row}" if unit.col >= 0 else "-"
+        pips = f'<span class="pips">{"●" * unit.hp}{"○" * (profile.hp - unit.hp)}</span>'
+        values = (pips, profile.move, profile.toughness, save, profile.control, where, condition)
+        cells = "".join(f"<td>{value}</td>" for value in values)
+        rows.append(
+            f'<tr class="{condition.replace(" ", "-")}" data-status="{escape(unit.id)}" '
+            f'title="{escape(weapons(unit))}"><td>{badge(unit.player, profile)} {escape(unit.id)}</td>'
+            f"<td>{escape(profile.name)}</td>{cells}</tr>"
+        )
     meanings = {head: f'<abbr title="{meaning}">{head}</abbr>' for head, meaning in ABBREVIATIONS.items()}
-    cells = "".join(f"<th>{meanings.get(head, head)}</th>" for head in HEADS)
+    heads = "".join(f"<th>{meanings.get(head, head)}</th>" for head in HEADS)
     return (
         f'<table class="dp-table p{player}" aria-label="UnitStatusTable player {player}">'
-        f"<thead><tr>{cells}</tr></thead><tbody>{rows}</tbody></table>"
-    )
-
-
-def _row(state: GameState, unit: Unit) -> str:
-    profile = unit.profile
-    save = f"{profile.save}+" + (f"/{profile.invulnerable}+" if profile.invulnerable else "")
-    where = f"{unit.col}, {unit.row}" if unit.col >= 0 else "-"
-    pips = f'<span class="pips">{"●" * unit.hp}{"○" * (profile.hp - unit.hp)}</span>'
-    values = (pips, profile.move, profile.toughness, save, profile.control, where, _condition(state, unit))
-    cells = "".join(f"<td>{value}</td>" for value in values)
-    kind = _condition(state, unit).replace(" ", "-")
-    return (
-        f'<tr class="{kind}" data-status="{escape(unit.id)}" title="{escape(weapons(unit))}">'
-        f"<td>{badge(unit.player, profile)} {escape(unit.id)}</td><td>{escape(profile.name)}</td>{cells}</tr>"
+        f"<thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
     )
 
 

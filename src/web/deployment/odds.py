@@ -51,18 +51,19 @@ def targets(state: GameState) -> dict[str, Odds | float]:
         return {}
     if state.phase == "charge":
         reach.find_charges(state.world, state.games, state.i, u, False)
-    enemies = [other for other in state.numbers if other // state.slots != u // state.slots]
-    found = [other for other in enemies if is_target(state.world, state.games, state.i, u, other)]
-    return {state.unit_id(other): _against(state, u, other) for other in found}
-
-
-def _against(state: GameState, u: int, target: int) -> Odds | float:
-    world, unit = state.world, state.games.units[state.i, target]
-    if state.phase == "charge":
-        return float(charge_chance(reach.charge_path(world, state.games, state.i, u, target)[1]))
-    covered = state.phase == "shoot" and bool(world.cells["is_cover"][unit["cell"]])
-    weapon = world.weapon[MELEE if state.phase == "fight" else RANGED, u]
-    return attack_odds(weapon, world.units[target], int(unit["hp"]), covered)
+    world, found = state.world, dict[str, Odds | float]()
+    for target in state.numbers:
+        if target // state.slots == u // state.slots or not is_target(world, state.games, state.i, u, target):
+            continue
+        unit = state.games.units[state.i, target]
+        if state.phase == "charge":
+            path = reach.charge_path(world, state.games, state.i, u, target)
+            found[state.unit_id(target)] = float(charge_chance(path[1]))
+        else:
+            covered = state.phase == "shoot" and bool(world.cells["is_cover"][unit["cell"]])
+            weapon = world.weapon[MELEE if state.phase == "fight" else RANGED, u]
+            found[state.unit_id(target)] = attack_odds(weapon, world.units[target], int(unit["hp"]), covered)
+    return found
 
 
 class Range(NamedTuple):

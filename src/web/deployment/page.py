@@ -1,46 +1,42 @@
 """The page of the wargame: a placeholder at once, and the match of the URL when it is built."""
 
+import asyncio
+import re
+from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from nicegui import ui
 from starlette.requests import Request
 
-from ...core.errors import UserError
+from ...core.errors import UserError, require
+from ...core.play.agent import NOTHING
 from ...envs.deployment.game import DeploymentGame
-from ...envs.deployment.rules.deployment import why_not_confirm, why_not_pass
+from ...envs.deployment.rules.deployment import why_not_confirm, why_not_pass, why_not_undeploy
+from ...envs.deployment.rules.scenario import Hex
+from ...envs.deployment.step_report import Command
 from .. import shell
-from ..clickable import Clickable
+from ..clickable import LEFT, Clickable, Pick, parse_id
 from ..event_loop import Busy
-from ..game_page import Visit, read_visit
+from ..game_page import GamePage, Visit, read_visit
 from ..match_panel import ResultBox
 from ..saved_games import SavedGame
 from ..services import Services
-from . import PAGE, board, descriptions, match_setup, zoom
+from . import PAGE, board, descriptions, match_setup
 from .advice import AdvicePanel, Advisor, Suggestion
 from .board import Marks
 from .match import DeploymentMatch, warm_up
-from .match_page import SPEEDS, DeploymentMatchPage
 from .match_setup import MatchSetup
 from .odds import range_of, targets
-from .panels import NewGame, Roster, keys_help
-from .style import CSS
+from .panels import Log, NewGame, Roster, keys_help
 
-LOG_CHUNK = 20  # log lines per element
+Option = TypeVar("Option")
+
+ARROWS = {"ArrowUp": (0, -1), "ArrowDown": (0, 1), "ArrowLeft": (-1, 0), "ArrowRight": (1, 0)}
+SPEEDS = {1.2: "slow", 0.5: "normal", 0.15: "fast", 0.03: "blitz"}  # seconds per step
+BLITZ, BLITZ_STEPS = 0.05, 8  # below this pace (seconds), several steps per redraw
+ZOOM_BUTTONS = (("remove", -1, "zoom out"), ("add", 1, "zoom in"), ("fit_screen", 0, "fit the board"))
 NO_UNIT = '<div class="dp-unit faint">Tap a unit, or point at it, to see its card and its range.</div>'
-# Keys for an input field or the focused button are not handled. A button clicked with the mouse loses the focus.
-KEYS = """
-document.addEventListener('keydown', (e) => {
-  const at = e.target instanceof Element ? e.target : document.body;
-  if (e.ctrlKey || e.metaKey || e.altKey || at.closest('input, textarea, .q-slider, .q-menu, .q-dialog')) return;
-  if ((e.key === 'Enter' || e.key === ' ') && at.closest('button, a, [role=button]')) return;
-  if (!/^(Arrow(Up|Down|Left|Right)|Enter|[ aAuUwWpP\\[\\]])$/.test(e.key)) return;
-  e.preventDefault();
-  emitEvent('dp-key', {key: e.key, board: !!at.closest('.dp-board')});
-});
-document.addEventListener('click', (e) => {
-  if (e.detail && e.target.closest('.dp button')) document.activeElement.blur();
-});"""
 # The unit under the mouse, or an empty text.
 _HOVER = """(e) => {
   if (e.pointerType !== 'mouse') return;
@@ -57,9 +53,7 @@ def prepare(services: Services) -> None:
 
 
 async def build(services: Services, request: Request) -> None:
-    shell.add_style(CSS + zoom.CSS)
-    ui.run_javascript(KEYS)
-    ui.run_javascript(zoom.SCRIPT)
+    ui.run_javascript(shell.asset(__package__, "page.js"))
     box = ui.element("div").classes("w-full")
     with box, ui.element("div").classes("dp w-full"):  # the space of the board, so that the layout does not shift
         with ui.element("div").classes("dp-left"):
@@ -112,14 +106,27 @@ def _prepared_game(
     return game
 
 
-class DeploymentPage(DeploymentMatchPage):
-    """What is shown."""
+class DeploymentPage(GamePage[DeploymentMatch]):
+    path = PAGE.path
 
     def __init__(self, visit: Visit, match: DeploymentMatch, new_game: NewGame) -> None:
-        super().__init__(visit, match, new_game.current)
+        super().__init__(visit._replace(query=NOTHING), NOTHING, new_game.current._asdict())
+        self.match = match
+        self.unit: str | None = None  # chosen in the roster
+        self.cursor: Hex | None = None
+        self.looked_at: str | None = None  # the unit whose card is shown; None: the one that acts
+        self.playing = bool(match.human_seats)
+        self._deciding = False
         self._was_deploying = match.state.phase == "deployment"
         self.advice = AdvicePanel(match.game, Advisor(self.services, match.game, new_game.current.scenario), self.draw)
-        self.shortcuts["a"] = self.advice.toggle
+        self.shortcuts |= {
+            "a": self.advice.toggle,
+            "u": self.undo,
+            "w": self.wait,
+            "p": self.toggle,
+            "Enter": lambda: self.confirm() if self.cursor is None else self.act_at(self.cursor),
+            " ": self.step,
+        }
         with ui.element("div").classes("dp w-full").props(f'data-seed="{match.seed}"'):
             with ui.element("div").classes("dp-left"):
                 self.status = ui.html(sanitize=False).props('data-part="status"').classes("w-full")
@@ -127,7 +134,12 @@ class DeploymentPage(DeploymentMatchPage):
                 with ui.element("div").classes("dp-bar"):
                     shell.MessageLine()
                     self.advice.add_switch()
-                    zoom.add_buttons()
+                    with ui.element("div").classes("dp-zoom").props('role=group aria-label="zoom"'):
+                        for icon, by, label in ZOOM_BUTTONS:
+                            button = ui.button(icon=icon).props(f'outline dense data-zoom="{by}" title="{label}"')
+                            button.props(f'aria-label="{label}"')
+                            if by < 0:
+                                ui.label().classes("dp-zoom-level").props("aria-live=polite")
                 self._add_board()
             with ui.element("div").classes("dp-right"):
                 with ui.element("div").classes("dp-card flex flex-col gap-2"):
@@ -148,9 +160,12 @@ class DeploymentPage(DeploymentMatchPage):
                     with ui.element("div").classes("dp-card dp-scroll").props(f'data-part="units-{player}"'):
                         ui.label(f"Player {player}: units").classes("font-bold")
                         self.tables.append(ui.html(sanitize=False))
-                self._add_log()
+                self.log = Log(self.show_moment)
         self.timer = ui.timer(self.pace.value, self.tick)
         self.refresh()
+
+    def check_choice(self, name: str, value: str) -> None:
+        """Accept every value: the choices of the match were checked before it was set up."""
 
     # Layout
 
@@ -169,7 +184,8 @@ class DeploymentPage(DeploymentMatchPage):
             self.wait_button = _add_button("Wait", "hourglass_empty", self.wait, "wait")
             self.undo_button = _add_button("Undo", "undo", self.undo, "undo")
             self.rest_button = _add_button("Place the rest", "auto_awesome", self.place_rest, "rest")
-            self.pass_button = _add_button("Pass", "block", self.pass_, "pass")
+            step = Command("pass_deployment", ())
+            self.pass_button = _add_button("Pass", "block", lambda: self.act(lambda: step), "pass")
         with ui.element("div").classes("dp-buttons"):
             self.play_button = _add_button("", "play_arrow", self.toggle, "play").props('aria-label="play or pause"')
             _add_button("Step", "skip_next", self.step, "step")
@@ -186,18 +202,6 @@ class DeploymentPage(DeploymentMatchPage):
             self.again_button = _add_button("Again", "replay", new_game.again, "again")
             _add_button("Keys", "keyboard", keys.open, "keys")
 
-    def _add_log(self) -> None:
-        def jump(message: object) -> None:
-            if isinstance(message, str) and message.isascii() and message.isdigit() and len(message) < 6:
-                self.show_moment(int(message))
-
-        with ui.element("div").classes("dp-card"):
-            ui.label("Log").classes("font-bold")
-            self.log_pieces: list[ui.html] = []
-            self.log = ui.element("div").classes("dp-log").props('data-part="log"')
-            script = "(e) => { const one = e.target.closest('[data-moment]'); if (one) emit(one.dataset.moment); }"
-            self.log.on("click", lambda event: jump(event.args), js_handler=script)
-
     # Display
 
     def result_detail(self) -> str:
@@ -209,12 +213,25 @@ class DeploymentPage(DeploymentMatchPage):
         )
 
     def refresh(self, is_new: bool = False) -> None:
+        """Show the match after a change, and choose the next unit to place."""
         deploying = self.match.state.phase == "deployment"
         if self._was_deploying and not deploying:
             for roster in self.rosters:  # make room for the tables
                 roster.box.close()
         self._was_deploying = deploying
-        super().refresh(is_new)
+        if self.unit not in self.units_to_place:
+            self.unit = next(iter(self.units_to_place), None)
+        self.cursor = None
+        self.timer.active = self.playing and self.match.agent is not None
+        if is_new:
+            self.save()
+        self.draw(is_new)
+
+    async def changed(self, moved: bool = False) -> None:
+        self.refresh()
+
+    async def show(self, moved: bool = False) -> None:
+        self.draw(moved)
 
     def draw(self, is_new: bool = False) -> None:
         state, match, now = self.state, self.match, self.now
@@ -247,7 +264,7 @@ class DeploymentPage(DeploymentMatchPage):
         for player, (roster, table) in enumerate(zip(self.rosters, self.tables, strict=True), 1):
             roster.show(state, self.unit, self.ply is None and match.agent is None)
             table.set_content(descriptions.unit_table(state, player))
-        self._show_log()
+        self.log.show(match.reports, named)
         self.slider.props(f"max={len(match.moves)}")
         self.slider.value = now
         self.moment.set_text(f"{now} / {len(match.moves)}" + ("" if self.ply is None else " · history"))
@@ -263,21 +280,6 @@ class DeploymentPage(DeploymentMatchPage):
         elif self.ply is None and self.match.unconfirmed is not None:
             wait = "Every unit is placed: confirm the deployment."
         return self.advice.show(self.match.moves[: self.now], self.state, self.acting, wait)
-
-    def _show_log(self) -> None:
-        """Add new lines on top, grouped in elements, so that full ones are not sent again."""
-        pieces, reports = self.log_pieces, self.match.reports
-        count, named = -(-len(reports) // LOG_CHUNK), descriptions.voices(self.match.human_seats)
-        while len(pieces) > count:  # steps were taken back
-            pieces.pop().delete()
-        for number in range(max(len(pieces) - 1, 0), count):
-            if number == len(pieces):
-                with self.log:
-                    pieces.append(ui.html(sanitize=False))
-                pieces[number].move(target_index=0)
-            lines = enumerate(reports[number * LOG_CHUNK : (number + 1) * LOG_CHUNK], number * LOG_CHUNK + 1)
-            entries = [descriptions.log_entry(moment, report, named) for moment, report in lines]
-            pieces[number].set_content("".join(reversed(entries)))
 
     def show_buttons(self) -> None:
         match, state = self.match, self.match.state
@@ -297,6 +299,200 @@ class DeploymentPage(DeploymentMatchPage):
         self.play_button.props(f"icon={'pause' if self.playing and not match.is_over else 'play_arrow'}")
         self.play_button.set_enabled(not match.is_over)
 
+    @property
+    def acting(self) -> str | None:
+        """The unit to act."""
+        return self.unit if self.state.phase == "deployment" else self.state.active_unit_id
+
+    @property
+    def candidates(self) -> list[Hex]:
+        return self.match.candidates(self.acting) if self.human_to_move else []
+
+    @property
+    def units_to_place(self) -> list[str]:
+        """The units left to place, if a person deploys."""
+        by_hand = self.match.agent is None
+        return self.match.state.deployment_state.deployable_units_by_player[self.match.to_move] if by_hand else []
+
+    # User actions
+
+    def act(self, step: Callable[[], Command]) -> None:
+        """Play a step of the person to move, and show errors."""
+        with shell.show_errors(without_coordinates):
+            self._require_present()
+            self.match.require_human_turn()
+            self.match.play(step())
+            self.clear_refusal()
+            self.refresh(is_new=True)
+
+    def _require_present(self) -> None:
+        require(self.ply is None, "this is an earlier moment: go to the latest one to play")
+
+    def pick(self, pick: Pick) -> None:
+        if pick.button != LEFT:
+            return
+        columns = self.match.game.scenario.board.cols
+        cell = parse_id(pick.part, "hex", columns * self.match.game.scenario.board.rows)
+        at = (cell % columns, cell // columns)
+        there = next((unit for unit in self.state.units.values() if (unit.col, unit.row) == at), None)
+        if there is not None and at not in self.candidates:
+            self.inspect(there.id)
+            if there.player == self.match.to_move and self.state.phase != "deployment":
+                return  # nothing can be done to it, so nothing is refused
+        self.act_at(at)
+
+    def inspect(self, unit: object) -> None:
+        """Show the card of a unit, or of the one that acts if the text is empty."""
+        looked_at = unit if isinstance(unit, str) and unit in self.state.units else None
+        if looked_at != self.looked_at:
+            self.looked_at = looked_at
+            self.draw()
+
+    def act_at(self, at: Hex) -> None:
+        self.act(lambda: self.match.step_at(at, self.unit))
+
+    def point_at(self, at: Hex) -> None:
+        self.cursor = at
+        self.draw()
+
+    def choose_unit(self, unit: str) -> None:
+        """Select a unit; whether it can be placed is checked by the game."""
+        if self.state.phase == "deployment":
+            self.unit, self.cursor = unit, None
+            self.draw()
+
+    def take_back_unit(self, unit: str) -> None:
+        self.act(lambda: Command("undeploy_unit", (unit,)))
+        if unit in self.units_to_place:
+            self.choose_unit(unit)
+
+    def undo(self) -> None:
+        """Take back the latest placement of the player to move, or else the latest step if it was a person's."""
+        placed = self.match.latest_placement() if self.state.phase == "deployment" else None
+        if placed is not None and self.match.waits_for_human and why_not_undeploy(self.match.state, placed) is None:
+            self.take_back_unit(placed)
+            return
+        with shell.show_errors(lambda words: descriptions.address_player(words, self.match.human_seats)):
+            self._require_present()
+            self.match.take_back()
+            self.cancel_decisions()
+            self.clear_refusal()
+            self.refresh()
+            self.save()
+
+    def wait(self) -> None:
+        self.act(lambda: Command("play", (self.match.game.actions.wait_action,)))
+
+    def confirm(self) -> None:
+        """Confirm for a person who has placed all units, even if the other player is still placing."""
+        with shell.show_errors():
+            self._require_present()
+            people = sorted(seat + 1 for seat in self.match.human_seats)
+            require(bool(people), "agents do not confirm: press Play")
+            done = [player for player in people if why_not_confirm(self.match.state, player) is None]
+            self.match.play(Command("confirm_deployment", (done[0] if done else people[0],)))
+            self.clear_refusal()
+            self.refresh(is_new=True)
+
+    def place_rest(self) -> None:
+        with shell.show_errors():
+            self._require_present()
+            self.match.require_human_turn()
+            self.match.place_rest()
+            self.clear_refusal()
+        self.refresh(is_new=True)
+
+    def show_moment(self, moment: object) -> None:
+        """Show an earlier moment; the last one is the current state."""
+        before, most = self.now, len(self.match.moves)
+        with shell.show_errors():
+            chosen = int(shell.between(moment, 0, most))
+            self.ply = None if chosen == most else chosen
+        if self.now != before or self.slider.value != self.now:  # reset the slider after an invalid value
+            self.draw()
+
+    # Agents
+
+    def toggle(self) -> None:
+        self.playing = not self.playing
+        self.refresh()
+
+    def set_pace(self, seconds: object) -> None:
+        with shell.show_errors():
+            self.timer.interval = shell.checked(seconds, SPEEDS)
+        self.pace.value = self.timer.interval  # reset the toggle after an invalid value
+
+    async def tick(self) -> None:
+        if self.playing and self.ply is None:
+            await self._advance(BLITZ_STEPS if self.timer.interval < BLITZ else 1)
+
+    async def step(self) -> None:
+        if self.ply is not None:
+            await self.look_by(1)
+        elif self.match.agent is None:
+            shell.notify(
+                "the game is over: start a new one" if self.match.is_over else "it is your turn, not an agent's"
+            )
+        else:
+            await self._advance(1)
+
+    async def _advance(self, count: int) -> None:
+        """Let agents play at most `count` steps; they decide off the event loop."""
+        if self._deciding or self.match.agent is None:
+            return
+        self._deciding, token = True, self.token
+        try:
+            while count and self.match.agent is not None:
+                count -= 1
+                step = await asyncio.to_thread(self.match.decide, self.match.state)
+                if token is not self.token:  # the tab was closed, or a step was taken back
+                    return
+                self.match.play(step)
+        except UserError as error:
+            self.playing = False
+            shell.notify(str(error))
+        except Exception:
+            self.playing = False  # or the error would repeat at every tick
+            self.show_buttons()
+            raise
+        finally:
+            self._deciding = False
+        self.refresh(is_new=True)
+
+    # Keys
+
+    async def on_key(self, message: object) -> None:
+        """Handle a key event of the page script; `board`: the board has the focus."""
+        match message:
+            case {"key": str(name), "board": bool(on_board)}:
+                if name in ARROWS:
+                    self._arrow(*ARROWS[name], on_board)
+                else:
+                    await self.press(name.lower() if len(name) == 1 else name)
+
+    def _arrow(self, across: int, down: int, on_board: bool) -> None:
+        """Move the cursor if the board has the focus, otherwise select the next unit or legal hex."""
+        if on_board:
+            field = self.match.game.scenario.board
+            here = self.cursor or next(iter(self.candidates), (field.cols // 2, field.rows // 2))
+            beside = (here[0] + across, here[1] + down)
+            self.point_at(beside if self.cursor is not None and field.contains(beside) else here)
+        elif down and self.units_to_place:
+            self.choose_unit(_next(self.units_to_place, self.unit, down))
+        elif self.candidates:
+            self.point_at(_next(self.candidates, self.cursor, across + down))
+
 
 def _add_button(title: str, icon: str, action: Any, part: str) -> ui.button:
     return ui.button(title, icon=icon, on_click=action).props(f'outline dense no-caps size=sm data-part="{part}"')
+
+
+def without_coordinates(message: str) -> str:
+    """Return a message without coordinates: the hex that is meant shakes."""
+    return re.sub(r"\b(?:on|to|at) \(\d+, \d+\)", "there", message)
+
+
+def _next(options: list[Option], current: Option | None, by: int) -> Option:
+    if current not in options:
+        return options[0]
+    return options[(options.index(current) + by) % len(options)]

@@ -1,18 +1,20 @@
-"""Rosters, the dialog for a new game, and the help for keys."""
+"""Rosters, the log, the dialog for a new game, and the help for keys."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from nicegui import ui
 
 from ...envs.deployment.rules.deployment import why_not_undeploy
 from ...envs.deployment.rules.state import GameState, Unit
+from ...envs.deployment.step_report import StepReport
 from ..event_loop import Busy
 from ..services import Services
 from .board import badge
-from .descriptions import weapons
+from .descriptions import Voice, log_entry, weapons
 from .match_setup import CHOICES, OWN, RUN, MatchSetup, runs
 
+LOG_CHUNK = 20  # log lines per element
 LABELS = {
     "scenario": "Scenario",
     "order": "Order of deployment",
@@ -76,6 +78,35 @@ class Roster:
                 self._shown[one] = now
                 row.classes(replace=f"dp-row {now[0]}")
                 label.set_text(now[1])
+
+
+class Log:
+    """The steps of the match, the latest on top; a click calls `jump` with the number of a step."""
+
+    def __init__(self, jump: Callable[[int], None]) -> None:
+        def clicked(message: object) -> None:
+            if isinstance(message, str) and message.isascii() and message.isdigit() and len(message) < 6:
+                jump(int(message))
+
+        with ui.element("div").classes("dp-card"):
+            ui.label("Log").classes("font-bold")
+            self.pieces: list[ui.html] = []  # of LOG_CHUNK lines each, so that full ones are not sent again
+            self._box = ui.element("div").classes("dp-log").props('data-part="log"')
+            script = "(e) => { const one = e.target.closest('[data-moment]'); if (one) emit(one.dataset.moment); }"
+            self._box.on("click", lambda event: clicked(event.args), js_handler=script)
+
+    def show(self, reports: Sequence[StepReport], named: tuple[Voice, Voice]) -> None:
+        count = -(-len(reports) // LOG_CHUNK)
+        while len(self.pieces) > count:  # steps were taken back
+            self.pieces.pop().delete()
+        for number in range(max(len(self.pieces) - 1, 0), count):
+            if number == len(self.pieces):
+                with self._box:
+                    self.pieces.append(ui.html(sanitize=False))
+                self.pieces[number].move(target_index=0)
+            lines = enumerate(reports[number * LOG_CHUNK : (number + 1) * LOG_CHUNK], number * LOG_CHUNK + 1)
+            entries = [log_entry(moment, report, named) for moment, report in lines]
+            self.pieces[number].set_content("".join(reversed(entries)))
 
 
 class NewGame:

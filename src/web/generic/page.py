@@ -25,16 +25,6 @@ SEATS = ("first", "second")
 DEFAULTS = {"first": YOU, "second": "random"}
 WATCHING, REPLY = 0.7, 0.2  # seconds before an agent moves: if only agents play, and in reply to a person
 
-STYLE = """
-.gp-text { font-family: monospace; font-size: 1.25rem; line-height: 1.4; margin: 0; white-space: pre; }
-.gp-legal, .gp-moves { display: flex; flex-wrap: wrap; gap: .3rem; max-height: 16rem; overflow: auto; }
-.gp-legal button, .gp-moves button { padding: .2rem .55rem; border: 1px solid var(--line); border-radius: .4rem;
-  background: var(--board); color: var(--ink); font-variant-numeric: tabular-nums; }
-.gp-legal button:hover, .gp-legal button:focus-visible { border-color: var(--blue); }
-.gp-moves .first { border-color: var(--first); } .gp-moves .second { border-color: var(--second); }
-.gp-moves .here { font-weight: 700; background: var(--cell); }
-"""
-
 
 async def build(services: Services, request: Request) -> None:
     """Build the page of the environment named by the path: /play/<env>, or /play/<env>/<key of a game>."""
@@ -75,7 +65,6 @@ class GenericPage(GamePage[GameMatch]):
         self.agents = AgentCache(visit.services, game, players)
         self.match = self.new_match()
         self.shortcuts |= {"u": self.take_back, "n": self.new_game}
-        shell.add_style(STYLE)
         with ui.element("div").classes("bench"):
             with ui.element("div").classes("board"):
                 self.board = ui.html(sanitize=False)
@@ -112,13 +101,10 @@ class GenericPage(GamePage[GameMatch]):
         self.moves.draw(move_list(self.match, self.now))
         self.comment.text = search_comment(self.match.notes[self.now - 1]) if self.now > 0 else ""
         self.board.set_content(f'<pre class="gp-text">{escape(self.game.render(self.state))}</pre>')
-        self.legal.draw(legal_moves(self.game, self.match.state) if self.human_to_move else "")
-
-
-def legal_moves(game: Game, state: Any) -> str:
-    """Return a button for each legal move, as HTML."""
-    actions = game.legal_actions(game.view(state))
-    return _buttons("gp-legal", [(f"move-{action}", "", move_name(game, state, action)) for action in actions])
+        game, state = self.game, self.match.state
+        legal = game.legal_actions(game.view(state)) if self.human_to_move else []
+        buttons = [(f"move-{action}", "", move_name(game, state, action)) for action in legal]
+        self.legal.draw(_buttons("gp-legal", buttons) if buttons else "")
 
 
 def move_list(match: GameMatch, now: int) -> str:

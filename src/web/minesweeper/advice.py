@@ -54,7 +54,7 @@ class Advisor:
 
     def __init__(self, services: Services, players: Mapping[str, Player], rows: int, cols: int) -> None:
         self._services, self._players = services, players
-        # Views contain the number of mines, so that of this game does not matter.
+        # Views contain the number of mines, so it does not matter how many this game has.
         self._game = Minesweeper(rows, cols, 1, safe_neighborhood=False)
         self._agents = AgentCache(services, self._game, players, self._run_game)
         self._latest: tuple[tuple[str, int, bytes], np.ndarray] | None = None

@@ -11,38 +11,6 @@ from ...envs.minesweeper.variant import FLAGGED, HIDDEN
 SIZE = 30  # of a cell
 LEGEND = '<span class="faint">0% mine</span><div></div><span class="faint">100%, dotted: the best guess</span>'
 
-STYLE = """
-:root { --n1: #0063a0; --n2: #007d5a; --n3: #c04d00; --n4: #8d4373; --n5: #8a5a00; --n6: #1a7fa8; --n7: #1c2430;
-  --n8: #6a7482; --odds-ink: #17202b; --odds-low: #8cc4e8; --odds-high: #e0661a; }
-body.body--dark { --n1: #6cc1f2; --n2: #3fd0a4; --n3: #ff9455; --n4: #e6a3c9; --n5: #f0bf4c; --n6: #9adcf5;
-  --n7: #ffffff; --n8: #b4bdc9; }
-.ms-bar { display: flex; align-items: center; justify-content: space-between; gap: 1rem; margin-bottom: .6rem; }
-.ms-bar .headline { font-size: 1.05rem; text-align: center; }
-.ms-count { display: flex; align-items: center; justify-content: space-between; gap: .3rem; min-width: 4.2rem;
-  font-variant-numeric: tabular-nums; font-size: 1.2rem; font-weight: 700; padding: .1rem .5rem; border-radius: .5rem;
-  background: var(--board); } .ms-count .q-icon { color: var(--bad); }
-.ms-legend { display: flex; align-items: center; gap: .5rem; margin-top: .5rem; visibility: hidden; }
-.ms-legend.on { visibility: visible; } .ms-legend div { flex: 1; height: .5rem; border-radius: .25rem;
-  background: linear-gradient(90deg, var(--odds-low), var(--odds-high)); }
-.advice { min-height: 6.5rem; line-height: 1.4; } .speed { flex: 1; }
-.tools { margin-top: .4rem; width: 0; min-width: 100%; } .brushes { flex-wrap: wrap; }
-.tools textarea { font-family: monospace; line-height: 1.2; }
-.ms .open { fill: var(--cell); stroke: var(--line); } .ms .shut { fill: var(--closed); stroke: var(--closed-edge); }
-.ms [data-id]:hover .shut { filter: brightness(1.08); }
-.ms text { text-anchor: middle; pointer-events: none; } .ms .n { font-size: 18px; font-weight: 700; }
-.ms .odds { font-size: 10.5px; font-weight: 600; fill: var(--odds-ink); }
-.ms .flag { fill: var(--vermillion); stroke: var(--ink); stroke-width: .8; } .ms .mine { fill: var(--ink);
-  stroke: var(--ink); stroke-width: 2; } .ms .wrong { stroke: var(--ink); stroke-width: 2.4; fill: none; }
-.ms .bang { fill: var(--vermillion); } .ms .certain { stroke-width: 2; }
-.ms .hint { fill: none; stroke: var(--green); stroke-width: 3.5; } .ms .risky { stroke: var(--orange); }
-.ms .proof { fill: none; stroke: var(--purple); stroke-width: 2.6; } .ms .also { fill: var(--green); }
-.ms .best { fill: none; stroke: var(--ink); stroke-width: 2.6; stroke-dasharray: 2 3; }
-.ms [data-id]:active .shut { filter: brightness(.88); }
-.ms .cursor { fill: none; stroke: var(--ink); stroke-width: 2.4; stroke-dasharray: 5 3; }
-""" + "".join(
-    f".ms .n{number} {{ fill: var(--n{number}); }} " for number in range(1, 9)
-)  # fmt: skip
-
 
 @dataclass(frozen=True)
 class Marks:

@@ -31,9 +31,8 @@ from .advice import (
     odds_sources,
     players_of,
 )
-from .editor import CustomPosition, Editor, describe_consistency
 from .match import MinesweeperMatch, Stopwatch, count_3bv, read_size
-from .panel import GUESSING, Panel
+from .panel import GUESSING, CustomPosition, Editor, Panel, describe_consistency
 
 DEFAULTS = {"board": "9x9x10", "guess": "luck", "odds": NONE, "agent": EXACT}
 ARROWS = {"ArrowUp": (-1, 0), "ArrowDown": (1, 0), "ArrowLeft": (0, -1), "ArrowRight": (0, 1)}
@@ -89,7 +88,6 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         ui.context.client.on_connect(lambda: self._keep_time(self.busy.working))
 
     def _layout(self) -> None:
-        shell.add_style(board.STYLE)
         rows, cols, _ = read_size(self.setup["board"])
         with ui.element("div").classes("bench"):
             with ui.element("div").classes("board ms-board"):
@@ -113,14 +111,14 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         ui.timer(0.5, lambda: self.clock.set_text(f"{self.seconds:.0f}" if self.custom is None else "-"))
         ui.keyboard(self.key)
 
-    async def do(self, work: Callable[[], Awaitable[None]]) -> None:
+    async def do(self, work: Callable[[], Awaitable[None] | None] = lambda: None) -> None:
         """Handle one request after the previous ones, and show its result; raise its error."""
         async with self._lock:
             if not self.has_match:
                 await self._begin()
             self.cancel_decisions()
             try:
-                await work()
+                await shell.maybe_await(work())
             except Exception:  # CancelledError passes: the tab is closed
                 self.playing = False
                 await self.show()
@@ -131,7 +129,7 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
     # Games
 
     async def open(self) -> None:
-        await self.do(_nothing)
+        await self.do()
 
     async def new_game(self) -> None:
         async def begin() -> None:
@@ -174,7 +172,7 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
     async def apply_choice(self, name: str) -> None:
         """Start a new game after a change of the board, but not of odds or agent."""
         self.advice, self.queued = None, []
-        await (self.new_game() if name in ("board", "guess") else self.do(_nothing))
+        await (self.new_game() if name in ("board", "guess") else self.do())
 
     async def _picked(self, pick: Pick) -> None:
         await self.do(lambda: self._touch(pick))
@@ -283,7 +281,7 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         self.playing = not self.playing
         self._play_loops += 1
         this = self._play_loops
-        await self.do(_nothing)
+        await self.do()
         while self.playing and this == self._play_loops and not self.match.is_over:
             await self.step()
             await asyncio.sleep(1 / self.panel.speed)
@@ -298,28 +296,23 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
     async def edit_position(self) -> None:
         """Edit the position on the board."""
 
-        async def edit() -> None:
+        def edit() -> None:
             view, self.counts = self._view(), False
             self._edit(CustomPosition(view.visible, view.mines))
 
         await self.do(edit)
 
     async def load_position(self, text: str, mines: int) -> None:
-        async def load() -> None:
-            self._edit(CustomPosition.read(text, mines))
-
-        await self.do(load)
-
-    def _edit(self, position: CustomPosition) -> None:
-        self.custom, self.advice, self.queued, self.cursor, self.playing = position, None, [], None, False
-        self.editor.edit(position)
+        await self.do(lambda: self._edit(CustomPosition.read(text, mines)))
 
     async def leave_editor(self) -> None:
-        async def leave() -> None:
-            self.custom, self.advice, self.queued = None, None, []
-            self.editor.edit(None)
+        await self.do(lambda: self._edit(None))
 
-        await self.do(leave)
+    def _edit(self, position: CustomPosition | None) -> None:
+        self.custom, self.advice, self.queued = position, None, []
+        if position is not None:
+            self.cursor, self.playing = None, False
+        self.editor.edit(position)
 
     # Display
 
@@ -417,7 +410,7 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         else:
             await super().press(name, repeated)
 
-    async def _move(self, down: int, right: int) -> None:
+    def _move(self, down: int, right: int) -> None:
         rows, cols = self._view().visible.shape
         row, col = divmod(self.cursor, cols) if self.cursor is not None else (rows // 2 - down, cols // 2 - right)
         self.cursor = (row + down) % rows * cols + (col + right) % cols
@@ -427,7 +420,3 @@ def _count(icon: str, meaning: str) -> ui.label:
     with ui.element("div").classes("ms-count").tooltip(meaning):
         ui.icon(icon)
         return ui.label()
-
-
-async def _nothing() -> None:
-    """Do nothing: `do` shows the match."""

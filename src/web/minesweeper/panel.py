@@ -1,50 +1,31 @@
-"""The panel beside the board: board sizes, odds, agents, and statistics."""
+"""The panel beside the board (board sizes, odds, agents, statistics) and the editor of positions below it."""
 
 import json
+import math
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 
+import numpy as np
 from nicegui import events, ui
 
+from ...core.errors import UserError, require
+from ...envs.minesweeper.game import View
+from ...envs.minesweeper.notation import SIGNS, read_board, write_board
+from ...envs.minesweeper.solver import analyze
 from .. import shell
 from ..event_loop import Busy
 from ..game_page import GamePage
 from ..match_panel import Work
 from .advice import odds_sources
-from .editor import whole
-from .match import BOARDS, MinesweeperMatch, read_size
+from .match import BOARDS, MAX_COLS, MAX_ROWS, MinesweeperMatch, read_size
 
+BRUSHES = {sign: value for value, sign in SIGNS.items()}
+NAMES = BRUSHES | {".": "hidden", "F": "flag"}
 CUSTOM = "custom"
 SPEEDS = 1, 20
 GUESSING = {"luck": "at random", "none": "winnable without a guess"}
 KEYS = "Keys: arrows move, Enter reveals, F flags, H hint, S step, P play, N new game. Long press or right click flags."
 
-# localStorage["minesweeper <board>"] = {games, wins, streak, longest, best: seconds, rate: 3BV a second}
-_SCRIPT = """
-window.minesweeperStatistics = {
-  key: null,
-  read() { try { return JSON.parse(localStorage.getItem(this.key)) || {}; } catch { return {}; } },
-  add(won, seconds, bv) {
-    const s = this.read(), count = name => Number(s[name]) || 0, rate = bv / (seconds = Math.max(seconds, .001));
-    const streak = won ? count('streak') + 1 : 0;
-    localStorage.setItem(this.key, JSON.stringify({
-      games: count('games') + 1, wins: count('wins') + won, streak, longest: Math.max(streak, count('longest')),
-      best: won ? Math.min(seconds, count('best') || Infinity) : count('best'),
-      rate: won ? Math.max(rate, count('rate')) : count('rate')}));
-    this.show();
-  },
-  show() {
-    const s = this.read(), number = name => Number(s[name]) || 0, games = number('games'), wins = number('wins');
-    const text = {games, wins: games ? `${wins} (${Math.round(100 * wins / games)}%)` : 0,
-      streak: `${number('streak')}, longest ${number('longest')}`,
-      best: number('best') ? `${number('best').toFixed(1)} s` : '-',
-      rate: number('rate') ? number('rate').toFixed(2) : '-'};
-    for (const [name, value] of Object.entries(text)) {
-      const place = document.querySelector(`.ms-statistics [data-name=${name}]`);
-      if (place) place.textContent = value;
-    }
-  },
-  reset() { localStorage.removeItem(this.key); this.show(); },
-};
-"""
 _TABLE = "<dl>" + "".join(
     f"<div><dt>{label}</dt><dd data-name={name}>-</dd></div>"
     for name, label in (
@@ -52,12 +33,6 @@ _TABLE = "<dl>" + "".join(
         ("rate", "best 3BV/s"),
     )
 ) + "</dl>"  # fmt: skip
-STATISTICS_STYLE = """
-.ms-statistics dl { display: flex; flex-wrap: wrap; gap: .2rem 1.1rem; margin: 0; }
-.ms-statistics dt { color: var(--faint); font-size: .8rem; }
-.ms-statistics dd { margin: 0; font-weight: 600; font-variant-numeric: tabular-nums; }
-.ms-statistics .q-btn { min-height: 44px; }
-"""
 STATISTICS_MEANING = (
     "Games on this board without hints or odds, kept in this browser. 3BV: the clicks that the board needs."
 )
@@ -137,8 +112,7 @@ class Panel:
 
 class Statistics:
     def __init__(self) -> None:
-        shell.add_style(STATISTICS_STYLE)
-        ui.run_javascript(_SCRIPT)
+        ui.run_javascript(shell.asset(__package__, "statistics.js"))
         with ui.element("section").classes("ms-statistics w-full").props('aria-label="statistics"'):
             ui.html(_TABLE, sanitize=False)
             with ui.row().classes("w-full items-center no-wrap"):
@@ -147,10 +121,94 @@ class Statistics:
                 reset.on("click", js_handler="() => minesweeperStatistics.reset()")
 
     def show(self, board: str, no_guess: bool) -> None:
-        """Show the statistics of a board size; those of boards without a guess are separate."""
+        """Show the statistics of a board size; boards without a guess are counted separately."""
         key = json.dumps(f"minesweeper {board}{' without a guess' if no_guess else ''}")
         ui.run_javascript(f"minesweeperStatistics.key = {key}; minesweeperStatistics.show()")
 
     def add(self, won: bool, seconds: float, bv: int) -> None:
         """Count a game of the board that is shown."""
         ui.run_javascript(f"minesweeperStatistics.add({int(won)}, {seconds:.3f}, {bv})")
+
+
+@dataclass(frozen=True)
+class CustomPosition:
+    """A board and its mine count; need not be reachable in a game."""
+
+    visible: np.ndarray  # (rows, cols) int8
+    mines: int
+
+    def __post_init__(self) -> None:
+        rows, cols = self.visible.shape
+        require(
+            rows <= MAX_ROWS and cols <= MAX_COLS and self.visible.size > 1,
+            f"a position of {rows}x{cols} is not supported: it must have at least two cells, at most {MAX_ROWS} rows "
+            f"and at most {MAX_COLS} columns",
+        )
+        require(0 <= self.mines <= self.visible.size, f"{self.mines} mines do not fit on {self.visible.size} cells")
+
+    @staticmethod
+    def read(text: str, mines: int) -> "CustomPosition":
+        return CustomPosition(read_board(text), mines)
+
+    @property
+    def text(self) -> str:
+        return write_board(self.visible)
+
+    @property
+    def view(self) -> View:
+        return View(self.visible, self.mines)
+
+    def with_cell(self, cell: int, value: int) -> "CustomPosition":
+        visible = self.visible.copy()
+        visible.ravel()[cell] = value
+        return CustomPosition(visible, self.mines)
+
+
+def describe_consistency(view: View) -> str:
+    """Describe how many mine placements are consistent with a position; raise `UserError` if none is."""
+    count = analyze(view.visible, view.mines).log_completions
+    if count > math.log(1e6):
+        return f"Possible: about 10^{count / math.log(10):.0f} placements of the mines agree with it."
+    placements = round(math.exp(count))
+    many = "one placement of the mines agrees" if placements == 1 else f"{placements:,} placements of the mines agree"
+    return f"Possible: {many} with it."
+
+
+class Editor:
+    def __init__(self, analyze: Callable[[str, int], Awaitable[None]], back: Callable[[], Awaitable[None]]) -> None:
+        """`analyze` takes the rows and mines of a position; `back` returns to the game."""
+        self._analyze = analyze
+        with ui.column().classes("w-full gap-2 tools") as self._box:
+            words = "Choose what to paint and click on cells, or write the rows: . hidden, F flag, 0 to 8."
+            ui.label(words).classes("faint")
+            self._brush = ui.toggle({sign: str(NAMES[sign]) for sign in BRUSHES}, value=".")
+            self._brush.props('unelevated no-caps padding="4px 11px"').classes("brushes")
+            self._text = ui.textarea("Position").props("outlined dense autogrow").classes("w-full position")
+            with ui.row().classes("w-full gap-2 items-center"):
+                self._mines = ui.number("Mines on the whole board", min=0, precision=0, value=10)
+                self._mines.props("outlined dense").classes("grow custom-mines")
+                ui.button("Analyze", icon="functions", on_click=self._submit).classes("analyze")
+                ui.button("Back to the game", on_click=shell.handler(back)).props("outline").classes("back")
+        self.edit(None)
+
+    @property
+    def brush(self) -> int:
+        """The cell value that a click sets."""
+        return BRUSHES[shell.checked(self._brush.value, BRUSHES)]
+
+    def edit(self, position: CustomPosition | None) -> None:
+        """Show the tools for a position, or hide them for None."""
+        self._box.set_visibility(position is not None)
+        if position is not None:
+            self._text.value, self._mines.value = position.text, position.mines
+
+    async def _submit(self) -> None:
+        with shell.show_errors():
+            await self._analyze(str(self._text.value or ""), whole(self._mines.value))
+
+
+def whole(value: object) -> int:
+    """Return a number sent by the browser as an int; raise `UserError` if it is not whole."""
+    if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value == int(value):
+        return int(value)
+    raise UserError(f"{str(value)[:80]!r} is not a whole number")

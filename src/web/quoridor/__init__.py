@@ -1,7 +1,5 @@
 """Quoridor against a search, another person, or with two agents to watch."""
 
-from collections.abc import Iterable
-
 from ..pages import PageEntry, card_picture, rule
 
 CELLS = "".join(
@@ -10,16 +8,6 @@ CELLS = "".join(
     for row in range(4)
     for col in range(5)
 )
-
-
-def _card() -> Iterable[str]:
-    for r in range(4):
-        for c in range(6):
-            x, y = 21 + 20 * c, 11 + 20 * r
-            yield f'<rect x="{x}" y="{y}" width="16" height="16" rx="2" fill="var(--board)" stroke="var(--line)"/>'
-    for x, y, w, h in ((41, 27, 36, 4), (81, 47, 36, 4), (77, 51, 4, 36)):
-        yield f'<rect x="{x}" y="{y}" width="{w}" height="{h}" rx="1" fill="var(--orange)"/>'
-    yield '<circle cx="69" cy="79" r="6" fill="var(--first)"/><circle cx="89" cy="19" r="6" fill="var(--second)"/>'
 
 
 def _pawn(col: int, row: int, side: str) -> str:
@@ -37,6 +25,8 @@ def _arrow(path: str) -> str:
     return f'<path d="{path}" fill="none" stroke="var(--green)" stroke-width="3.5" stroke-linecap="round"/>'
 
 
+CARD = CELLS + _wall(0, 0) + _wall(2, 1) + _wall(2, 2, across=False) + _pawn(2, 3, "first") + _pawn(3, 0, "second")
+
 PAGE = PageEntry(
     package=__name__,
     title="Quoridor",
@@ -44,7 +34,7 @@ PAGE = PageEntry(
     icon="border_outer",
     order=30,
     summary="Walls and pawns against a search from easy to hell, with its best lines.",
-    picture=card_picture(_card()),
+    picture=card_picture([f'<g transform="translate(10 0) scale(.89)">{CARD}</g>']),
     games=True,
     rules=(
         rule(

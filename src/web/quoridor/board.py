@@ -129,12 +129,13 @@ class Marks:
 
 def draw(size: int, position: Position, marks: Marks) -> str:
     geometry = BoardGeometry(size, marks.turned)
+    walls = [(move, move_name(size, move)) for move in standing(size, position)]
     parts = [
         *_frame(geometry),
         *_cells(geometry, marks),
         *_racks(geometry, position, marks),
         *_paths(geometry, marks),
-        *_walls(geometry, position, marks),
+        *(_rect(geometry.wall(move), f"wall{' latest' * (name == marks.last)}", 3.5) for move, name in walls),
         *_pawns(geometry, position, marks),
         *_spots(geometry, marks),
         *_hints(geometry, position, marks),
@@ -147,10 +148,10 @@ def draw(size: int, position: Position, marks: Marks) -> str:
     )
 
 
-def _rect(box: Box, kind: str, radius: float = 0.0, inner: str = "") -> str:
+def _rect(box: Box, kind: str, radius: float = 0.0) -> str:
     shape = f'x="{box.x:g}" y="{box.y:g}" width="{box.width:g}" height="{box.height:g}"'
     rounded = f' rx="{radius:g}"' if radius else ""
-    return f'<rect {shape}{rounded} class="{kind}"{inner}/>'
+    return f'<rect {shape}{rounded} class="{kind}"/>'
 
 
 def _frame(geometry: BoardGeometry) -> Iterator[str]:
@@ -177,7 +178,7 @@ def _cells(geometry: BoardGeometry, marks: Marks) -> Iterator[str]:
 
 
 def _racks(geometry: BoardGeometry, position: Position, marks: Marks) -> Iterator[str]:
-    """Yield the walls in hand of each player, as planks and a number; those of the mover can be dragged."""
+    """Yield the walls in hand of each player, as planks and a number; the mover's can be dragged."""
     for player, left in enumerate(position.left):
         above = (player == 1) != geometry.turned
         y = 6 if above else geometry.height - RACK + 10
@@ -203,12 +204,6 @@ def _paths(geometry: BoardGeometry, marks: Marks) -> Iterator[str]:
         line = " ".join(f"{x:g},{y:g}" for x, y in points)
         yield f'<polyline points="{line}" class="path {PLAYERS[player]}"/>'
         yield f'<circle cx="{points[-1][0]:g}" cy="{points[-1][1]:g}" r="5" class="path-end {PLAYERS[player]}"/>'
-
-
-def _walls(geometry: BoardGeometry, position: Position, marks: Marks) -> Iterator[str]:
-    for move in standing(geometry.size, position):
-        latest = " latest" if move_name(geometry.size, move) == marks.last else ""
-        yield _rect(geometry.wall(move), f"wall{latest}", 3.5)
 
 
 def _pawns(geometry: BoardGeometry, position: Position, marks: Marks) -> Iterator[str]:

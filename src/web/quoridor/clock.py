@@ -82,7 +82,7 @@ class ClockPanel:
             self._clock.run(seat, time.monotonic())
 
     def tick(self, seat: int | None, is_over: bool) -> bool:
-        """Show the clocks, of which that of a seat runs; return whether it has just ended a game that was not over."""
+        """Show the clocks while the one of a seat runs; return whether it has just ended a game that was not over."""
         if self._clock is None:
             return False
         self.run(seat)

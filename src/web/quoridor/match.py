@@ -1,4 +1,4 @@
-"""A match of Quoridor, its players, and variations: moves that were tried instead of those of the game."""
+"""A match of Quoridor, its players, and variations: moves that were tried instead of the game's."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from html import escape
@@ -33,7 +33,7 @@ def players_of(runs: list[FinishedRun]) -> dict[str, Player]:
 
 
 def run_game(services: Services, game: Quoridor, player: Player) -> Game:
-    """Return the game of a run; raise `UserError` if its board differs from that of `game`."""
+    """Return the game of a run; raise `UserError` if its board is not the one of `game`."""
     assert player.run is not None
     found = services.run_game(player.run)
     board = (game.size, game.walls, game.ply_limit)

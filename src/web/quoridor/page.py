@@ -27,7 +27,6 @@ from .match_page import QuoridorMatchPage
 from .panels import Board, ThinkingRow, add_button
 from .review import ReviewPanel
 from .searches import LEVEL, Analyst, Evaluation, TimedPlayer
-from .style import CSS
 
 TICK = 0.2  # seconds between updates of the clocks
 BROWSING = {"ArrowLeft": -1, "ArrowRight": 1}  # plies, while an earlier position is shown
@@ -44,7 +43,6 @@ MODES = {Mode.BOTH: "pawn + walls", Mode.HORIZONTAL: "― wall", Mode.VERTICAL: 
 
 
 async def build(services: Services, request: Request) -> None:
-    shell.add_style(CSS)
     visit = await asyncio.to_thread(read_visit, services, PAGE.path, request)
     QuoridorPage(visit, *await asyncio.to_thread(_game_and_players, services))
 
@@ -102,7 +100,8 @@ class QuoridorPage(QuoridorMatchPage):
                 for add_panel in (self._add_play_panel, self._add_moves_panel, self._add_evaluation_panel):
                     with ui.element("div").classes("panel"):
                         add_panel()
-        self.client.on_delete(self._cancel_analysis)
+        for cancel in (self.analyst.cancel_evaluation, self.review_panel.cancel):
+            self.client.on_delete(cancel)  # what would go on without the page
         self.redraw()
         ui.timer(TICK, shell.handler(self.tick))
         ui.timer(0, shell.handler(self.open), once=True)
@@ -192,8 +191,7 @@ class QuoridorPage(QuoridorMatchPage):
 
             def copy(words: str) -> None:
                 text.value = words
-                ui.clipboard.write(words)
-                ui.notify("copied", position="top", timeout=1500)
+                shell.copy(words)
 
             with ui.row().classes("gap-2"):
                 add_button("load", "upload", lambda: self.load(str(text.value or "")))
@@ -298,11 +296,6 @@ class QuoridorPage(QuoridorMatchPage):
     def cancel_decisions(self) -> None:
         super().cancel_decisions()
         self.cancel_hint()
-
-    def _cancel_analysis(self) -> None:
-        """Stop what would go on without the page."""
-        self.analyst.cancel_evaluation()
-        self.review_panel.cancel()
 
     async def play_named(self, name: str) -> None:
         await self.ready.wait()

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from nicegui import ui
 
-from .. import style
+from .. import shell
 from ..files import Metrics
 from . import curves
 from .curves import Curve, Scale
@@ -20,7 +20,7 @@ from .index import Row, format_value, value
 from .query import differing_settings
 
 # The first ones contrast with both a light and a dark page.
-COLORS = (style.BLUE, style.VERMILLION, style.GREEN, style.PURPLE, style.GRAY, style.ORANGE, style.SKY)
+COLORS = (shell.BLUE, shell.VERMILLION, shell.GREEN, shell.PURPLE, shell.GRAY, shell.ORANGE, shell.SKY)
 STROKES = ("solid", "dashed", "dotted")  # used after all colors
 VIRIDIS = ["#440154", "#3b528b", "#21918c", "#5ec962", "#fde725"]  # perceptually uniform, safe for color-blind readers
 MAX_AXES = 9  # settings of parallel coordinates; a screen has no room for more
@@ -30,7 +30,7 @@ SHORT_NUMBER = """v => { const [unit, sign] = [[1e9, 'G'], [1e6, 'M'], [1e3, 'k'
   [1, '']; return +(v / unit).toPrecision(6) + sign }"""  # 200k for 200000
 QUADRILATERAL = """(params, api) => ({type: 'polygon', style: {fill: api.visual('color'), opacity: .18}, silent: true,
   shape: {points: [[0, 1], [3, 4], [3, 5], [0, 2]].map(([x, y]) => api.coord([api.value(x), api.value(y)]))}})"""
-# The background is that of the card, so that the image can be read by itself.
+# The background is the card's, so that the image can be read by itself.
 _DOWNLOAD = """() => { const card = document.getElementById('c%d'), link = document.createElement('a');
   const color = getComputedStyle(document.body).getPropertyValue('--card').trim();
   link.href = getElement(%d).chart.getDataURL({pixelRatio: 2, backgroundColor: color});
@@ -70,7 +70,7 @@ def curve_options(lines: Sequence[Curve], scale: Scale) -> dict[str, Any]:
 def _axis(logarithmic: bool, formatter: str) -> dict[str, Any]:
     return {
         "type": "log" if logarithmic else "value",
-        "splitLine": {"lineStyle": {"color": style.GRAY, "opacity": 0.2}},
+        "splitLine": {"lineStyle": {"color": shell.GRAY, "opacity": 0.2}},
         "axisLabel": {":color": TEXT_COLOR, "hideOverlap": True, ":formatter": formatter},
         "nameTextStyle": {":color": TEXT_COLOR},  # not covered by textStyle
         "scale": True,
@@ -78,7 +78,7 @@ def _axis(logarithmic: bool, formatter: str) -> dict[str, Any]:
 
 
 def _series(curve: Curve, number: int, scale: Scale) -> list[dict[str, Any]]:
-    """Return the line of a curve, and those of its parts that it has: the raw line, the band, the whiskers."""
+    """Return the line of a curve and, where it has them, its raw line, its band and its whiskers."""
     color, stroke = line_style(number)
     hidden = {"tooltip": {"show": False}}
 

@@ -16,7 +16,7 @@ AXES = {"step": "steps", "time/seconds": "seconds of training"}
 BANDS = {"interval": "95% interval of the mean", "range": "lowest to highest run", "none": "no band"}
 PREFERRED = (*CURVES, "losses/loss", "train/episode_return", "losses/entropy")
 DEFAULT_CHARTS = 4  # at most
-# The 97.5% quantile of Student's t with 1, 2, ... degrees of freedom; beyond them that of the normal distribution.
+# The 97.5% quantile of Student's t with 1, 2, ... degrees of freedom; beyond them the normal distribution's.
 T_975 = (
     *(12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131),
     *(2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042),

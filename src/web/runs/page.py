@@ -16,7 +16,6 @@ from .curves import Scale
 from .details import Details, Differences
 from .index import Index, Row, read_row, shared_index
 from .query import View
-from .style import CSS
 from .table import RunTable
 
 MAX_RUNS = 100  # in a comparison
@@ -32,7 +31,6 @@ _FOLLOW_THEME = """{ const dark = () => document.body.classList.contains('body--
 
 async def build(services: Services, request: Request) -> None:
     """Show what is known at once; runs that were never read are added to the list as they are."""
-    shell.add_style(CSS)
     ui.run_javascript(_FOLLOW_THEME)
     index = shared_index(*services.folders)
     if not index.ready:

@@ -8,11 +8,10 @@ from urllib.parse import quote
 from nicegui import ui
 from starlette.requests import Request
 
-from .. import files, shell
+from .. import files, quoridor, shell
 from ..event_loop import in_thread
 from ..files import RunPath
 from ..pages import discover
-from ..quoridor.style import CSS as BOARD_CSS
 from ..saved_games import SavedGame
 from ..services import Services
 
@@ -20,20 +19,9 @@ MAX_GAMES, MAX_RUNS = 3, 4  # listed
 PACE = 1.2  # seconds between moves of the board that plays itself
 TAGLINE = "Play against trained agents and solvers, and see how they evaluate each position."
 
-CSS = """
-.st-top { display: flex; flex-wrap: wrap; gap: 1rem 2rem; align-items: center; margin-bottom: 1rem; }
-.st-words { flex: 1 1 20rem; } .st-board { flex: 0 1 22rem; padding: .5rem; }
-.st-board .quoridor { display: block; width: 100%; height: auto; }
-.st-name { font-size: 2.6rem; font-weight: 800; letter-spacing: -.02em; line-height: 1.1; }
-.st-section { font-weight: 700; margin: 1rem 0 .3rem; }
-.st-row { display: block; padding: .6rem .8rem; min-height: 44px; border-radius: .6rem; color: var(--link) !important;
-  overflow-wrap: anywhere; }
-.st-row:hover, .st-row:focus-visible { background: var(--board); }
-"""
-
 
 async def build(services: Services, request: Request) -> None:
-    shell.add_style(BOARD_CSS + CSS)
+    shell.add_style(quoridor.__name__)  # for its board
     pages = discover(services.envs)
     titles = {page.path: page.title for page in pages}
 

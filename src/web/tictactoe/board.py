@@ -9,19 +9,6 @@ SIZE = 100  # of a cell
 SIDE = 3 * SIZE
 GRID = "".join(f'<path class="grid" d="M{at} 8V{SIDE - 8}M8 {at}H{SIDE - 8}"/>' for at in (SIZE, 2 * SIZE))
 
-STYLE = """
-.ttt .field { fill: transparent; } .ttt [data-id]:hover .field { fill: var(--board); }
-.ttt .x { stroke: var(--first); } .ttt .o { stroke: var(--second); }
-.ttt .x, .ttt .o { fill: none; stroke-width: 11; stroke-linecap: round; }
-.ttt .grid { stroke: var(--closed-edge); stroke-width: 5; stroke-linecap: round; }
-.ttt .last { fill: var(--board); } .ttt .row { stroke: var(--green); stroke-width: 7; stroke-linecap: round; }
-.ttt .key { fill: var(--faint); font-size: 13px; } .ttt .value { font-weight: 600; }
-.ttt .good { fill: var(--good); } .ttt .even { fill: var(--faint); } .ttt .bad { fill: var(--bad); }
-.ttt .best { fill: none; stroke: var(--green); stroke-width: 3; stroke-dasharray: 7 5; }
-.analysis { display: flex; gap: .8rem; align-items: center; margin-bottom: .6rem; }
-.moves { margin: 0; padding: 0; list-style: none; min-height: 14rem; } .moves li { padding: .15rem 0; }
-"""
-
 
 class CellValue(NamedTuple):
     """The value of a cell for an agent."""

@@ -1,27 +1,95 @@
-"""The page of tic-tac-toe."""
+"""The page of tic-tac-toe: a match, the analysis of positions by an agent, and comments on the moves of agents."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from html import escape
+from typing import Any
 
+import numpy as np
 from nicegui import events, ui
 from starlette.requests import Request
 
+from ...core.errors import require
+from ...core.play.agent import Agent
+from ...core.play.game import Canonical
 from ...envs.tictactoe.game import TicTacToe
-from ...envs.tictactoe.rules import STONES
+from ...envs.tictactoe.rules import EMPTY, STONES
 from .. import shell
 from ..clickable import LEFT, Clickable, Pick, parse_id
 from ..event_loop import in_thread
 from ..game_page import GamePage, Visit, read_visit
+from ..match import Match
 from ..match_panel import Result
-from ..players import HUMAN_PLAYER, LEVELS, YOU, AgentCache, Player, chosen, trained_players
+from ..players import HUMAN_PLAYER, LEVELS, YOU, AgentCache, Player, chosen, search_comment, trained_players
 from ..services import FinishedRun, Services, runs_of
 from . import PAGE, board
-from .match import Analysis, TicTacToeMatch, analyze, comment
+from .board import CellValue
 
 WATCHING = 0.7  # seconds between moves if only agents play
 KEYS = "Keys: 0 to 8 play a cell, U takes back, N starts a new game, [ and ] look back and forward."
 NONE, RANDOM = "none", "random"
 USUAL = "qtable:experiments/tictactoe_qlearning"  # default player of O
+
+
+TABLE_RULES = {"greedy": "It uses its table", "win_in_1": "It wins at once", "block_in_1": "It blocks a row"}
+LOOKED_UP = {
+    "Identity": "as it is",
+    "Rot90": "rotated by 90°",
+    "Rot180": "rotated by 180°",
+    "Rot270": "rotated by 270°",
+    "FlipVertical": "mirrored top to bottom",
+    "FlipHorizontal": "mirrored left to right",
+    "FlipMainDiagonal": "mirrored along the main diagonal",
+    "FlipAntiDiagonal": "mirrored along the other diagonal",
+}
+
+
+class TicTacToeMatch(Match[str, int, Mapping[str, Any]]):
+    no_move_message = "there is no move of yours to take back"
+
+    def __init__(self, game: TicTacToe, rng: np.random.Generator, human_seats: Collection[int]) -> None:
+        super().__init__(game, lambda: game.initial(rng), human_seats)
+
+    def play_human(self, move: int) -> None:
+        """Play the move of a person; raise `UserError` if it is an agent's turn."""
+        require(self.is_over or self.waits_for_human, f"it is {STONES[self.seat]}'s turn, which an agent plays")
+        require(self.is_over or self.state[move] == EMPTY, "that cell is taken")
+        self.play(move)
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """The evaluation of a position by an agent."""
+
+    values: dict[int, CellValue]  # by free cell
+    move: int | None
+    comment: str
+    canonical: Canonical | None  # the table entry it used, if any
+
+
+def analyze(game: TicTacToe, agent: Agent, state: str) -> Analysis:
+    lines = agent.analyze(game, state, game.num_actions)
+    values = {line.actions[0]: CellValue(line.score, line.score == lines[0].score) for line in lines}
+    decision = agent.decide(game, state, np.random.default_rng(0))
+    canonical = game.canonical(state) if "transform" in decision.info else None
+    return Analysis(values, decision.action, comment(decision.info), canonical)
+
+
+def comment(info: Mapping[str, Any]) -> str:
+    """Describe the info of a decision in a sentence, or return an empty text."""
+    match info:
+        case {"rule": name, "transform": transform, "best_q": best}:
+            used = f"{TABLE_RULES[name]}. Looked up {LOOKED_UP[transform]}"
+            return f"{used}, the best move has the value {best + 0.0:.3g}."
+        case {"score": score, "depth": depth, "nodes": nodes, "line": line}:
+            decided, _, plies = score.partition("-in-")
+            seen = f"a {decided} in {plies}" if plies else f"a score of {score}"
+            return f"It sees {seen}, {depth} plies deep in {nodes} positions: {line.replace(',', ' ')}."
+        case {"visits": _, "simulations": _, "value": _}:
+            return search_comment(info)
+        case {"value": value}:
+            return f"It values the position at {value:.3g}, where a win is 1 and a loss -1."
+    return ""
 
 
 def players_of(runs: list[FinishedRun]) -> dict[str, Player]:
@@ -57,7 +125,6 @@ class TicTacToePage(GamePage[TicTacToeMatch]):
         self.agents = AgentCache(visit.services, self.game, players)
         self.match = self.new_match()
         self.shortcuts |= {"u": self.take_back, "n": self.new_game}
-        shell.add_style(board.STYLE)
         with ui.element("div").classes("bench"):
             with ui.element("div").classes("board"):
                 self.board = Clickable(board.draw(self.match.state), self._picked)

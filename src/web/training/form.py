@@ -83,7 +83,11 @@ class TrainingForm:
         with ui.element("div").classes("t-command"):
             with ui.element("code"):
                 self._command = ui.label()
-            copy = ui.button(icon="content_copy", on_click=self._copy).props("flat round").classes("t-copy")
+            copy = (
+                ui.button(icon="content_copy", on_click=lambda: shell.copy(self._command.text))
+                .props("flat round")
+                .classes("t-copy")
+            )
             copy.props["aria-label"] = "copy the command"
         self._button = ui.button("Start training", icon="play_arrow", on_click=shell.handler(self._start))
         self._button.props("no-caps").classes("t-start")
@@ -136,10 +140,6 @@ class TrainingForm:
         await asyncio.sleep(CHECK_AFTER)
         if number == self._checks:
             await self.check()
-
-    def _copy(self) -> None:
-        ui.clipboard.write(self._command.text)
-        ui.notify("copied", position="top")
 
     async def _start(self) -> None:
         chosen = await self.check()

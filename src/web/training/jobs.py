@@ -132,7 +132,7 @@ class Jobs:
         return [job for job in self.all() if job.is_running()]
 
     def new_directory(self, env: str, algo: str) -> Path:
-        """Return a run directory like those of `src.train`."""
+        """Return a run directory as `src.train` names it."""
         return self.home / "runs" / env / algo / f"{datetime.now():{TIMESTAMP}}"
 
     def start(self, arguments: Sequence[str], directory: Path) -> Job:

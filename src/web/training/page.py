@@ -11,12 +11,11 @@ from nicegui import ui
 from starlette.requests import Request
 
 from ...core.errors import UserError, require
-from .. import files, shell
+from .. import files, runs, shell
 from ..files import Metrics, RunPath, Stamp
 from ..runs import curves
 from ..runs.charts import Chart
 from ..runs.index import shared_index
-from ..runs.style import CSS as RUNS_CSS
 from ..services import Services
 from .form import TrainingForm, train_command
 from .jobs import Job, Jobs, progress, quote_value
@@ -29,34 +28,6 @@ REFUSED = "Training runs are started, watched and stopped only in a browser on t
 STOP = "It is interrupted as by Ctrl-C: its last checkpoint is kept, and it can be continued."
 END = "Its process is killed. What it did after its last checkpoint is lost; it can be continued from there."
 
-# In addition to the style of the Runs page, whose cards and charts are shown here too.
-CSS = """
-.t-page { display: grid; grid-template-columns: minmax(min(22rem, 100%), 30rem) minmax(0, 1fr); gap: 0 1rem;
-  align-items: start; }
-.t-form { display: flex; flex-direction: column; gap: .7rem; }
-.t-form .q-field__control { min-height: 44px; }
-.t-command { display: flex; gap: .5rem; align-items: center; }
-.t-command code { flex: 1; min-width: 0; overflow-wrap: anywhere; background: var(--board); color: var(--ink);
-  border-radius: .5rem; padding: .6rem; font-size: .85rem; }
-.t-checked { min-height: 1.4rem; overflow-wrap: anywhere; }
-.t-job { margin-bottom: 1rem; }
-.t-head { display: flex; flex-wrap: wrap; gap: .4rem .8rem; align-items: center; }
-.t-head h2 { flex: 1; overflow-wrap: anywhere; }
-.t-job progress { width: 100%; height: .8rem; appearance: none; border: 1px solid var(--faint); border-radius: .4rem;
-  overflow: hidden; background: var(--board); }
-.t-job progress::-webkit-progress-bar { background: var(--board); }
-.t-job progress::-webkit-progress-value { background: var(--first); }
-.t-job progress::-moz-progress-bar { background: var(--first); }
-.r-config.t-log { max-height: 14rem; margin-top: .5rem; color: var(--ink); display: flex;
-  flex-direction: column-reverse; }  /* which shows the end */
-.t-job .r-chart { height: 15rem; }
-.t-confirm { width: min(34rem, 92vw); } .t-confirm .q-btn { min-height: 44px; }
-@media (max-width: 1000px) {
-  .t-page { grid-template-columns: minmax(0, 1fr); }
-  .t-page > [aria-label="training runs"] { order: -1; }  /* to watch, which takes longer than to start */
-}
-"""
-
 
 @cache
 def shared_jobs(home: Path) -> Jobs:
@@ -65,7 +36,7 @@ def shared_jobs(home: Path) -> Jobs:
 
 
 async def build(services: Services, request: Request) -> None:
-    shell.add_style(RUNS_CSS + CSS)
+    shell.add_style(runs.__name__)
     if not is_local(request):
         ui.label(REFUSED).classes("r-card").props("role=alert")
         return

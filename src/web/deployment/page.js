@@ -1,11 +1,20 @@
-"""The part of the board that is visible: zoom, and scrolling to where something happens. All in the browser."""
+// Keys for an input field or the focused button are not handled. A button clicked with the mouse loses the focus.
+document.addEventListener('keydown', (e) => {
+  const at = e.target instanceof Element ? e.target : document.body;
+  if (e.ctrlKey || e.metaKey || e.altKey || at.closest('input, textarea, .q-slider, .q-menu, .q-dialog')) return;
+  if ((e.key === 'Enter' || e.key === ' ') && at.closest('button, a, [role=button]')) return;
+  if (!/^(Arrow(Up|Down|Left|Right)|Enter|[ aAuUwWpP\[\]])$/.test(e.key)) return;
+  e.preventDefault();
+  emitEvent('dp-key', {key: e.key, board: !!at.closest('.dp-board')});
+});
+document.addEventListener('click', (e) => {
+  if (e.detail && e.target.closest('.dp button')) document.activeElement.blur();
+});
 
-from nicegui import ui
-
-# The drawing of the units has an invisible rectangle around the action (board.focus). When it changes, the board
-# scrolls to it, so that what a person scrolls by hand stays as long as nothing happens. A board on a phone begins
-# zoomed in, or its hexes were too small for a finger.
-SCRIPT = """(() => {
+// The drawing of the units has an invisible rectangle around the action (board.focus). When it changes, the board
+// scrolls to it, so that what a person scrolls by hand stays as long as nothing happens. A board on a phone begins
+// zoomed in, or its hexes were too small for a finger.
+(() => {
   const LEVELS = [1, 1.5, 2, 3], ON_A_PHONE = 2, SMALL = 500, PATIENCE = 1000;
   const still = matchMedia('(prefers-reduced-motion: reduce)');
   const board = () => document.querySelector('.dp-pieces')?.closest('.dp-board');
@@ -67,34 +76,4 @@ SCRIPT = """(() => {
     e.preventDefault();
     zoom(by);
   });
-})()"""
-
-CSS = """
-.dp-layers { width: calc(100% * var(--dp-zoom, 1)); }
-.dp-pieces .focus { fill: none; stroke: none; }
-.dp-bar { display: flex; flex-wrap: wrap; align-items: center; justify-content: flex-end; gap: 0 .6rem; }
-.dp-bar, .dp-bar-room { min-height: 2.4rem; }
-.dp-bar .lab-say { flex: 1 1 14rem; min-height: 2.4rem; font-size: .9rem; line-height: 1.2rem;  /* two lines */
-  align-content: center; }
-.dp-zoom { display: flex; align-items: center; gap: .4rem; }
-@media (max-width: 760px), (max-height: 500px) {
-  .dp-bar { justify-content: space-between; } .dp-bar .lab-say { flex-basis: 100%; }
-  .dp-bar-room { height: calc(44px + 2.4rem); }
-}
-@media (max-height: 500px) {  /* a phone on its side: the whole board is visible at once, and its controls beside it */
-  .dp-left { width: calc((100vh - 4.8rem) * 1.03); min-width: 18rem; } .dp-left > .dp-board { order: -1; }
-}
-.dp-zoom-level { min-width: 3.2rem; text-align: center; color: var(--faint); font-variant-numeric: tabular-nums; }
-"""
-
-
-def add_buttons() -> None:
-    with ui.element("div").classes("dp-zoom").props('role=group aria-label="zoom"'):
-        _add_button("remove", -1, "zoom out")
-        ui.label().classes("dp-zoom-level").props("aria-live=polite")
-        _add_button("add", 1, "zoom in")
-        _add_button("fit_screen", 0, "fit the board")
-
-
-def _add_button(icon: str, by: int, label: str) -> None:
-    ui.button(icon=icon).props(f'outline dense data-zoom="{by}" aria-label="{label}" title="{label}"')
+})()
