@@ -15,13 +15,12 @@ from torch import Tensor, nn
 
 from ..core import ranks
 from ..core.errors import require
-from ..core.play.arena import require_varied
 from ..core.play.capabilities import EpisodeStats, Strategy, SupportsAuxTargets, SupportsEpisodeStats, add_up
 from ..core.play.curriculum import Curriculum
 from ..core.play.game import Trait
 from ..core.play.past_selves import SelfPlayOpponents
 from ..core.ranges import Fraction, Interval, NonNegative, NumEnvs, Positive
-from ..core.runs.report import first_baseline, win_rate_band
+from ..core.runs.report import win_rate_band
 from ..core.runs.run import Environment, Run
 from ..nets.boards import aux_loss
 from ..nets.masked import MaskedCategorical, require_legal
@@ -83,7 +82,7 @@ class PPO(NetworkLearnerConfig):
                 strategy.check_training(stage.vectorize(1))
                 if strategy.overrides_policy():
                     agent.require_aux_head(stage, ", or set algo.play.strategy=null")
-        require_varied(env.game, agent, first_baseline(env), self.eval_opening_plies, self.eval_episodes)
+        self.check_evaluation(env, agent)
         steps = max(1, round(self.num_envs // size * curriculum.smallest_share)) * self.steps_per_env
         steps = steps if strategy is None else strategy.training_steps(steps)
         require(

@@ -11,14 +11,13 @@ from torch import Tensor
 
 from ...core.errors import require
 from ...core.play.agent import Agent
-from ...core.play.arena import evaluate, random_opening, require_varied
+from ...core.play.arena import evaluate, random_opening
 from ...core.play.curriculum import Curriculum
 from ...core.play.game import Game, Trait, TwoPlayerGame
 from ...core.play.past_selves import Load, PastSelves, Weights
 from ...core.play.rating import Points, points_of, ratings
 from ...core.ranges import BatchSize, BelowOne, Bounds, Fraction, Interval, NonNegative, NumEnvs, Plies, Positive
 from ...core.runs import checkpoint
-from ...core.runs.report import first_baseline
 from ...core.runs.run import Environment, Run
 from ...nets.boards import Heads
 from ...nets.masked import MaskedCategorical
@@ -86,7 +85,7 @@ class AlphaZero(NetworkLearnerConfig):
             f"it may have {limit:,} here: choose at most {limit // each}",
         )
         random_opening(env.game, self.opening_plies, np.random.default_rng(0))  # which refuses too many plies
-        require_varied(env.game, agent, first_baseline(env), self.eval_opening_plies, self.eval_episodes)
+        self.check_evaluation(env, agent)
 
     def trainer(self, env: Environment, curriculum: Curriculum, run: Run) -> "AlphaZeroTrainer":
         log.info("the learner plays both sides of its games: env.opponent, env.seat and reward are not used")

@@ -7,12 +7,10 @@ import torch
 
 from ...core.errors import require
 from ...core.play.agent import SelfPlay
-from ...core.play.arena import require_varied
 from ...core.play.curriculum import Curriculum
 from ...core.play.game import Trait
 from ...core.play.past_selves import require_no_past_selves
 from ...core.ranges import Bounds, Fraction, Interval, NonNegative, NumEnvs, Positive
-from ...core.runs.report import first_baseline
 from ...core.runs.run import Environment, Run
 from ..compute import Compute
 from ..network_agent import InferenceConfig, NetworkAgent
@@ -72,7 +70,7 @@ class MaskablePPO(LearnerConfig):
         net = self.net.build(env.observation_space.shape, env.game.num_actions)
         agent = NetworkAgent(net, Compute("cpu", "float32", False), PLAY)
         agent.check(env.game)
-        require_varied(env.game, agent, first_baseline(env), self.eval_opening_plies, self.eval_episodes)
+        self.check_evaluation(env, agent)
 
     def trainer(self, env: Environment, curriculum: Curriculum, run: Run) -> "MaskablePPOTrainer":
         return MaskablePPOTrainer(self, env, curriculum, run)

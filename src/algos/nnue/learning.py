@@ -16,13 +16,11 @@ from torch.nn import functional
 
 from ...core.errors import UserError, require
 from ...core.files import open_regular
-from ...core.play.arena import require_varied
 from ...core.play.capabilities import LearnedEvaluation
 from ...core.play.curriculum import Curriculum
 from ...core.play.game import Game, Trait, TwoPlayerGame
 from ...core.ranges import BatchSize, Bounds, Count, Depth, Fraction, Interval
 from ...core.runs import checkpoint
-from ...core.runs.report import first_baseline
 from ...core.runs.run import NETWORK, Environment, Run, checkpoint_path
 from ..alphabeta import AlphaBetaAgent
 from ..trainer import NetworkLearnerConfig, NetworkTrainer, Optimizer
@@ -68,7 +66,7 @@ class NNUE(NetworkLearnerConfig):
         )
         for records in self.load_positions(env.game):
             evaluation_of(env.game).features(records)  # refuses positions that cannot occur
-        require_varied(env.game, agent, first_baseline(env), self.eval_opening_plies, self.eval_episodes)
+        self.check_evaluation(env, agent)
 
     def trainer(self, env: Environment, curriculum: Curriculum, run: Run) -> "NNUETrainer":
         log.info("the learner plays both sides of its games: env.opponent, env.seat and reward are not used")

@@ -238,27 +238,24 @@ class Run:
         if ranks.broadcast(time.monotonic() - self._saved >= self._checkpoint_seconds):
             self.save(learner())
 
-    def save_best(self, score: float, learner: dict[str, Any], error: float = 0.0, *, keep: bool = False) -> bool:
+    def save_best(self, score: float, learner: dict[str, Any], error: float = 0.0, win_rate: float = 0.0) -> None:
         """Save the learner as the best checkpoint if its score, in [0, 1], is within `error` of the highest so far.
 
         `error` is the standard error of the score. The highest of many noisy scores is a lucky one, so it must not keep
-        a later learner out that is as good (the one-standard-error rule of Breiman et al. 1984). `keep` keeps the
-        present checkpoint whatever the score. Return whether it was replaced.
+        a later learner out that is as good (the one-standard-error rule of Breiman et al. 1984). Between checkpoints
+        with the same exact score (`error` 0) the higher `win_rate` decides, then the later one.
 
         It is called after each evaluation, and so calls the observer of evaluations, which may end the run.
         """
-        replaced = not keep and (self._best_score is None or score >= self._best_score - error)
+        highest = score if self._best_score is None else max(score, self._best_score)
+        replaced = score >= highest - error
+        if score == self._best_score and error == 0:
+            replaced = win_rate >= checkpoint.load(self._path("best")).get("win_rate", 0.0)
         if replaced:
-            self._best_score = score if self._best_score is None else max(score, self._best_score)
-            checkpoint.save(self._path("best"), {"learner": learner, "score": score})
+            self._best_score = highest
+            checkpoint.save(self._path("best"), {"learner": learner, "score": score, "win_rate": win_rate})
         if self._on_evaluation is not None:
             self._on_evaluation(self._logged_step, score)
-        return ranks.broadcast(replaced)
-
-    def best_score(self) -> float | None:
-        """Return the score of the best checkpoint, None if there is none."""
-        saved = None if self._best_score is None else checkpoint.load(self._path("best"))["score"]
-        return ranks.broadcast(saved)
 
     def best(self) -> dict[str, Any]:
         return ranks.broadcast(checkpoint.load(self._path("best"))["learner"])
@@ -310,11 +307,8 @@ class WorkerRun(Run):
         if ranks.broadcast(False):
             learner()  # gathers the state of all ranks
 
-    def save_best(self, score: float, learner: dict[str, Any], error: float = 0.0, *, keep: bool = False) -> bool:
-        return ranks.broadcast(False)
-
-    def best_score(self) -> float | None:
-        return ranks.broadcast(None)
+    def save_best(self, score: float, learner: dict[str, Any], error: float = 0.0, win_rate: float = 0.0) -> None:
+        pass
 
     def best(self) -> dict[str, Any]:
         return ranks.broadcast({})
