@@ -16,6 +16,7 @@ from torch.nn import functional
 
 from ...core.errors import UserError, require
 from ...core.files import open_regular
+from ...core.parallel import ordered_results
 from ...core.play.capabilities import LearnedEvaluation
 from ...core.play.curriculum import Curriculum
 from ...core.play.game import Game, Trait, TwoPlayerGame
@@ -26,7 +27,7 @@ from ..alphabeta import AlphaBetaAgent
 from ..trainer import NetworkLearnerConfig, NetworkTrainer, Optimizer
 from ..weights import load_weights
 from .agent import EvaluationAgent, EvaluationNetwork, PlayConfig, numpy_weights
-from .games import PROVEN, GamePlan, PlayedGame, SelfPlayConfig, evaluation_of, play_games
+from .games import PROVEN, GamePlan, PlayedGame, SelfPlayConfig, evaluation_of
 
 log = logging.getLogger(__name__)
 
@@ -100,7 +101,7 @@ class NNUE(NetworkLearnerConfig):
         assert isinstance(game, TwoPlayerGame)
         network = None if net is None else evaluation_of(game).quantized(numpy_weights(net))
         plan = GamePlan(game, self.first_player, network, self.self_play, seed, generation)
-        return play_games(plan, numbers, self.workers)
+        return ordered_results(plan.play, numbers, self.workers)
 
     def first_net(self, game: Game) -> EvaluationNetwork | None:
         """Return the network that plays the first games, None if `first_player` does."""
@@ -199,7 +200,7 @@ class Dataset:
 
 
 class NNUETrainer(NetworkTrainer[NNUE]):
-    """A generation plays its games, then trains on them and on those of the generations before in the window.
+    """A generation plays its games, then trains on them and on the games of earlier generations in the window.
 
     An update is one game or one batch.
     """
