@@ -330,7 +330,7 @@ class NetworkTrainer(Trainer[NetworkConfig]):
         return export_weights(self.acting_net, self.env, dtype)
 
     def snapshot(self) -> dict[str, Any]:
-        """Return the weights as those of a past self: small and on the CPU."""
+        """Return the weights for a past self: small and on the CPU."""
         saved = self.weights(torch.float16)
         return {**saved, "weights": {name: weight.cpu() for name, weight in saved["weights"].items()}}
 
