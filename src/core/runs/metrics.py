@@ -75,7 +75,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "train/win_rate_high": "upper end of its 95% Wilson interval",
         "train/truncated_share": "the share of them that reached the step limit; near 1 the policy stalls",
         "train/episodes": "their number",
-        "train/replay_size": "positions in the replay buffer that can be trained on; algo=nnue: those of the window",
+        "train/replay_size": "positions in the replay buffer that can be trained on; algo=nnue: in the window",
         "train/chosen_share": "share of steps in which the policy chose an action; the others played all safe ones",
         "train/diagnostics": "an image: how often each action was chosen in training, in the current curriculum "
         "stage; drawn with every evaluation",
