@@ -11,10 +11,15 @@ from ..core.runs.report import elo_metrics, every_reply, win_rate_metrics
 
 
 def play_baselines(env: Any, agent: Agent, episodes: int, seed: int, opening_plies: int = 0) -> list[Tally]:
-    """Play `episodes` games against each baseline, or alone in one-player games; the final evaluation plays others."""
+    """Play `episodes` games, shared evenly by the baselines, or alone in one-player games.
+
+    The final evaluation plays other games. Baselines that share them have each seat equally often, so there may be a
+    few games more.
+    """
     opponents = [None] if env.game.players == 1 else [*env.baselines.values()] or [RandomAgent()]
+    games = episodes if len(opponents) == 1 else 2 * math.ceil(episodes / len(opponents) / 2)
     scores = [
-        evaluate(env.game, agent, opponent, episodes, seed, opening_plies=opening_plies, stream="selection")
+        evaluate(env.game, agent, opponent, games, seed, opening_plies=opening_plies, stream="selection")
         for opponent in opponents
     ]
     return [score.total for score in scores]

@@ -84,9 +84,10 @@ def test_elo_counts_a_draw_as_half_and_one_player_has_none():
 def test_with_several_baselines_the_games_against_all_count():
     baselines = {"best": MinimaxAgent(), "random": RandomAgent()}
     env = VersusEnv(TicTacToe(symmetric=True), RandomAgent(), REWARD, "random", baselines)
-    metrics = selection_metrics(env, RandomAgent(), 20, seed=0)
+    metrics = selection_metrics(env, RandomAgent(), 39, seed=0)
     alone = [VersusEnv(env.game, RandomAgent(), REWARD, "random", {"one": one}) for one in baselines.values()]
     rates = [selection_metrics(one, RandomAgent(), 20, seed=0)["eval/win_rate"] for one in alone]
+    assert (metrics["eval/episodes"], metrics["eval/all/episodes"]) == (20, 40), "39, rounded up to whole pairs"
     assert metrics["eval/win_rate"] == rates[0] != rates[1]
     assert selection_score(metrics) == metrics["eval/all/win_rate"] == pytest.approx(sum(rates) / 2)
     assert selection_error(metrics) == pytest.approx((sum(rates) / 2 * (1 - sum(rates) / 2) / 40) ** 0.5)

@@ -20,7 +20,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "eval/win_rate_low": "lower end of its 95% Wilson interval",
         "eval/win_rate_high": "upper end of its 95% Wilson interval",
         "eval/episodes": "games of that evaluation",
-        "eval/all/win_rate": "the same over the games against all baselines, the same number of each; selects the best "
+        "eval/all/win_rate": "the same over the games against all baselines, which share them evenly; selects the best "
         "checkpoint, unless eval/not_lost_share is logged",
         "eval/all/win_rate_low": "lower end of its 95% Wilson interval",
         "eval/all/win_rate_high": "upper end of its 95% Wilson interval",
