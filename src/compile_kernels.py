@@ -78,12 +78,6 @@ def compile_group(name: str) -> None:
     getattr(_module(game), group)(env)
 
 
-def _leave_group() -> None:
-    """Make this process the leader of a process group, which its jobs join and `_end_with` stops."""
-    if os.getpgrp() != os.getpid():
-        os.setsid()
-
-
 def _end_with(parent: int) -> None:
     """Stop this process and its jobs once the process that started it has ended."""
     while os.getppid() == parent:
@@ -94,9 +88,8 @@ def _end_with(parent: int) -> None:
 def run() -> None:
     parser = argparse.ArgumentParser(prog=command("compile_kernels"), description=str(__doc__).splitlines()[0])
     parser.add_argument("games", nargs="*", metavar="GAME", help=f"of {', '.join(GAMES)}; default: all")
-    parser.add_argument(
-        "--background", action="store_true", help=argparse.SUPPRESS
-    )  # by `play`: low priority, until its parent ends
+    # `play` uses --background: low priority, until its parent ends.
+    parser.add_argument("--background", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--group", help="one group of kernels in this process, such as minesweeper.solver")
     parser.error = lambda message: sys.exit(f"error: {message}: see --help")  # type: ignore[method-assign]
     chosen = parser.parse_args()
@@ -105,7 +98,8 @@ def run() -> None:
         sys.exit(f"error: {unknown[0]} has no kernels to compile: choose of {', '.join(GAMES)}")
     if chosen.background:
         os.nice(10)
-        _leave_group()
+        if os.getpgrp() != os.getpid():
+            os.setsid()  # its jobs join its process group, which `_end_with` stops
         threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     if chosen.group is not None:
         compile_group(chosen.group)

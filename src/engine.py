@@ -106,7 +106,8 @@ class Engine:
 
     def legal(self, arguments: list[str]) -> str:
         _expect_none("legal", arguments)
-        return " ".join(["legal", *self._legal_names()])
+        actions = self.game.legal_actions(self.game.view(self.state))
+        return " ".join(["legal", *sorted(self.game.move_name(self.state, action) for action in actions)])
 
     def go(self, arguments: list[str]) -> str:
         _expect_none("go", arguments)
@@ -165,11 +166,6 @@ class Engine:
         _expect_none("show", arguments)
         return f"{self.game.render(self.state)}\nok"
 
-    def _legal_names(self) -> list[str]:
-        return sorted(
-            self.game.move_name(self.state, action) for action in self.game.legal_actions(self.game.view(self.state))
-        )
-
     def _refuse_finished(self) -> None:
         if self.game.outcome(self.state) is not None:
             raise UserError("the game is over")
@@ -186,7 +182,7 @@ def serve(engine: Engine, lines: TextIO, out: TextIO) -> None:
         try:
             print(text, file=out, flush=True)
         except OSError:
-            _discard_output(out)
+            os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())  # buffered output would raise again at exit
             raise OutputClosedError from None
 
     reader = CommandReader(lines, engine.stop)
@@ -206,11 +202,6 @@ def _answer(engine: Engine, line: str) -> str:
         return engine.answer(line)
     except KeyboardInterrupt:
         return _error("stopped")
-
-
-def _discard_output(out: TextIO) -> None:
-    """Redirect to /dev/null, because buffered output would raise again at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
 
 
 def _error(message: str) -> str:

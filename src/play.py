@@ -98,7 +98,7 @@ def _build_game(env: DictConfig) -> Game:
 
 
 def _options(group: str) -> list[str]:
-    """Return the options of a config group, those of --config-dir included when Hydra runs."""
+    """Return the options of a config group, including --config-dir when Hydra runs."""
     running = GlobalHydra.instance()
     if running.is_initialized():
         return sorted(running.config_loader().get_group_options(group))

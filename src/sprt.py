@@ -3,9 +3,9 @@
 import json
 import math
 import time
-from collections.abc import Generator
 from contextlib import closing
-from functools import cache
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from .core.play.agent import Agent
     from .core.play.game import Game
     from .core.play.rating import Hypotheses, PairCounts
-
-_plan: dict[str, Any] = {}  # of a worker process
 
 
 class Match:
@@ -75,26 +73,19 @@ def require_playable(cfg: DictConfig, match: Match) -> None:
     rating.require_playable(match.game, match.players, cfg.games, cfg.opening_plies)
 
 
-def _set_plan(plan: dict[str, Any]) -> None:
-    _plan.update(plan)
+@dataclass
+class PairPlayer:
+    """Plays pairs in a worker process, which builds the match from its plan."""
 
+    plan: dict[str, Any]
 
-@cache
-def _match_of_worker() -> Match:
-    return build_match(_plan)
+    @cached_property
+    def match(self) -> Match:
+        return build_match(self.plan)
 
-
-def _play_pair(number: int) -> list[int | None]:
-    with as_user_errors():  # here: the cause of an error does not reach the parent
-        return _match_of_worker().play_pair(number)
-
-
-def play_pairs(plan: dict[str, Any], match: Match, pairs: int, workers: int) -> Generator[list[int | None], None, None]:
-    """Yield the results of the pairs in the order of their numbers; the caller stops when it has enough."""
-    if workers == 1:
-        yield from map(match.play_pair, range(pairs))
-        return
-    yield from ordered_results(_play_pair, range(pairs), workers, _set_plan, (plan,))
+    def __call__(self, number: int) -> list[int | None]:
+        with as_user_errors():  # here: the cause of an error does not reach the parent
+            return self.match.play_pair(number)
 
 
 def status_line(hypotheses: "Hypotheses", counts: "PairCounts") -> str:
@@ -145,7 +136,8 @@ def main(cfg: DictConfig) -> None:
     require_playable(cfg, match)
     counts, verdict = PairCounts(), None
     end = math.inf if cfg.minutes is None else time.monotonic() + 60 * cfg.minutes
-    with closing(play_pairs(plan, match, cfg.games // 2, cfg.workers)) as results:
+    task, workers = (match.play_pair, 0) if cfg.workers == 1 else (PairPlayer(plan), cfg.workers)
+    with closing(ordered_results(task, range(cfg.games // 2), workers)) as results:
         for outcomes in results:
             counts.add(outcomes)
             verdict = verdict or hypotheses.verdict(counts.pairs)  # the first one is the result of the test

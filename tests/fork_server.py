@@ -70,6 +70,9 @@ class Command:
         if self.poll() is None:  # else its id may belong to another process by now
             os.kill(self.pid, number)
 
+    def terminate(self) -> None:
+        self.send_signal(signal.SIGTERM)
+
     def kill(self) -> None:
         self.send_signal(signal.SIGKILL)
 

@@ -44,7 +44,7 @@ def test_nothing_breaks(tmp_path: Path):
     environment = {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}  # see NiceGUI
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
-    tried = Counter()
+    tried = Counter[str]()
     for row in report.read(tmp_path / "results.jsonl"):
         tried[row.attack] += row.tried
     assert all(tried[name] >= amount for name, amount in SAMPLE.items())

@@ -136,12 +136,9 @@ class AlphaBetaAgent(Agent):
         self, game: TwoPlayerGame, searcher: Searcher, state: Any, depth: int, budget: "SearchBudget"
     ) -> SearchResult:
         """Search a position below the root, which may be finished or solved."""
-        outcome = game.outcome(state)
-        if outcome is not None:
-            return SearchResult(WIN * outcome_for_seat(game.to_move(state), outcome), (), 1, True)
-        plies = game.solved(state) if self.evaluation.selective else None
-        if plies is not None:
-            return SearchResult(WIN - plies if plies > 0 else -WIN - plies, (), 1, True)
+        exact = exact_score(game, state, self.evaluation.selective)
+        if exact is not None:
+            return SearchResult(exact, (), 1, True)
         limit = budget.nodes_left()
         found = searcher.search(state, depth, None, limit) if limit > 0 else None
         budget.nodes += limit if found is None else found.nodes
@@ -170,6 +167,15 @@ class SearchBudget:
         return self.seconds is None or time.perf_counter() - self.began > 0.9 * self.seconds
 
 
+def exact_score(game: TwoPlayerGame, state: Any, use_solved: bool) -> int | None:
+    """Return the score of a position that is over, or solved by the game if `use_solved`; otherwise None."""
+    outcome = game.outcome(state)
+    if outcome is not None:
+        return WIN * outcome_for_seat(game.to_move(state), outcome)
+    plies = game.solved(state) if use_solved else None
+    return None if plies is None else WIN - plies if plies > 0 else -WIN - plies
+
+
 class _OutOfNodesError(Exception):
     pass
 
@@ -194,15 +200,10 @@ class PlainSearch:
 
     def _value(self, state: Any, depth: int, alpha: int, beta: int) -> tuple[int, tuple[int, ...]]:
         """Return the value for the player to move if it is between alpha and beta, else a bound, and the best line."""
-        game = self.game
-        outcome = game.outcome(state)
-        if outcome is not None:
+        exact = exact_score(self.game, state, self.evaluation.selective)
+        if exact is not None:
             self.nodes += 1
-            return WIN * outcome_for_seat(game.to_move(state), outcome), ()
-        plies = game.solved(state) if self.evaluation.selective else None
-        if plies is not None:
-            self.nodes += 1
-            return WIN - plies if plies > 0 else -WIN - plies, ()
+            return exact, ()
         score, bound, line = self._table.get((state, depth), (0, None, ()))
         if bound == EXACT or (bound == LOWER and score >= beta) or (bound == UPPER and score <= alpha):
             return score, line

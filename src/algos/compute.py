@@ -94,6 +94,9 @@ class Compute:
         return torch.amp.GradScaler(self.torch_device, enabled=self.dtype == torch.float16)
 
 
+CPU = Compute("cpu", "float32", compile=False)  # for checks before a run
+
+
 @cache
 def native_bfloat16(on_gpu: bool) -> bool:
     """Return whether the hardware supports bfloat16: GPUs since Ampere, CPUs with AMX or AVX-512 BF16."""

@@ -19,10 +19,10 @@ from ..core.seeding import generator
 from ..nets.boards import Heads, aux_loss
 from ..nets.masked import MASKED_LOGIT, MaskedCategorical
 from ..nets.symmetry import mirrored
-from .compute import Compute
+from .compute import CPU
 from .network_agent import InferenceConfig, NetworkAgent
 from .trainer import NetworkLearnerConfig, NetworkTrainer
-from .weights import Architecture, build_net, load_network
+from .weights import Architecture, build_net
 
 log = logging.getLogger(__name__)
 
@@ -72,7 +72,7 @@ class Imitation(NetworkLearnerConfig):
     def check(self, env: Environment, curriculum: Curriculum) -> None:
         stages = curriculum.promote_at is not None
         require(not stages, "algo=imitation supports mixtures of environments, but no stages: set curriculum=none")
-        agent = NetworkAgent(build_net(self.net, env, self.init_from), Compute("cpu", "float32", False), self.play)
+        agent = NetworkAgent(build_net(self.net, env, self.init_from), CPU, self.play)
         shape = env.observation_space.shape, env.game.num_actions
         for each in curriculum.all(env):
             self.teacher.check(each.game)
@@ -90,7 +90,7 @@ class Imitation(NetworkLearnerConfig):
         return ImitationTrainer(self, env, [each.game for each in curriculum.all(env)], run)
 
     def load_agent(self, saved: dict[str, Any]) -> NetworkAgent:
-        return NetworkAgent(load_network(self.net, saved, self.compute), self.compute, self.play)
+        return NetworkAgent.load(self.net, saved, self.compute, self.play)
 
 
 class ImitationTrainer(NetworkTrainer[Imitation]):

@@ -19,6 +19,7 @@ from ..nets.boards import Heads
 from ..nets.masked import MaskedCategorical
 from ..nets.symmetry import ExportedNetwork, averaged
 from .compute import Compute
+from .weights import Architecture, load_network
 
 MAX_BATCH = 4096  # positions per forward pass
 
@@ -43,6 +44,17 @@ class NetworkAgent(Agent):
         """If not `greedy`, sample actions from the policy."""
         self.net, self.compute, self.play, self.greedy = net.eval(), compute, play, greedy
         self.deterministic = greedy
+
+    @staticmethod
+    def load(
+        architecture: Architecture,
+        saved: dict[str, Any],
+        compute: Compute,
+        play: InferenceConfig,
+        greedy: bool = True,
+    ) -> "NetworkAgent":
+        """Return the agent of weights that `export_weights` saved."""
+        return NetworkAgent(load_network(architecture, saved, compute), compute, play, greedy=greedy)
 
     def check(self, game: Game) -> None:
         require(

@@ -7,6 +7,7 @@
 import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -15,21 +16,20 @@ from torch import Tensor, nn
 
 from ..core import ranks
 from ..core.errors import require
-from ..core.play.arena import require_varied
 from ..core.play.capabilities import EpisodeStats, Strategy, SupportsAuxTargets, SupportsEpisodeStats, add_up
 from ..core.play.curriculum import Curriculum
 from ..core.play.game import Trait
 from ..core.play.past_selves import SelfPlayOpponents
 from ..core.ranges import Fraction, Interval, NonNegative, NumEnvs, Positive
-from ..core.runs.report import first_baseline, win_rate_band
+from ..core.runs.report import win_rate_band
 from ..core.runs.run import Environment, Run
 from ..nets.boards import aux_loss
 from ..nets.masked import MaskedCategorical, require_legal
-from .compute import Compute
+from .compute import CPU, Compute
 from .network_agent import InferenceConfig, NetworkAgent
 from .selection import selection_score
 from .trainer import NetworkLearnerConfig, NetworkTrainer
-from .weights import Architecture, build_net, load_network, require_finite
+from .weights import Architecture, build_net, require_finite
 
 log = logging.getLogger(__name__)
 
@@ -72,7 +72,7 @@ class PPO(NetworkLearnerConfig):
         """Check that one network fits all environments of the curriculum, and the sizes of batches."""
         strategy, size = self.play.strategy, ranks.world_size()
         require(self.num_envs % size == 0, f"algo.num_envs={self.num_envs} must be a multiple of the {size} ranks")
-        agent = NetworkAgent(build_net(self.net, env, self.init_from), Compute("cpu", "float32", False), self.play)
+        agent = NetworkAgent(build_net(self.net, env, self.init_from), CPU, self.play)
         for stage in curriculum.all(env):
             agent.check(stage.game)
             if self.losses.aux_coef > 0:
@@ -83,7 +83,7 @@ class PPO(NetworkLearnerConfig):
                 strategy.check_training(stage.vectorize(1))
                 if strategy.overrides_policy():
                     agent.require_aux_head(stage, ", or set algo.play.strategy=null")
-        require_varied(env.game, agent, first_baseline(env), self.eval_opening_plies, self.eval_episodes)
+        self.check_evaluation(env, agent)
         steps = max(1, round(self.num_envs // size * curriculum.smallest_share)) * self.steps_per_env
         steps = steps if strategy is None else strategy.training_steps(steps)
         require(
@@ -96,7 +96,7 @@ class PPO(NetworkLearnerConfig):
         return PPOTrainer(self, env, curriculum, run)
 
     def load_agent(self, saved: dict[str, Any]) -> NetworkAgent:
-        return NetworkAgent(load_network(self.net, saved, self.compute), self.compute, self.play)
+        return NetworkAgent.load(self.net, saved, self.compute, self.play)
 
 
 class PPOTrainer(NetworkTrainer[PPO]):
@@ -105,7 +105,8 @@ class PPOTrainer(NetworkTrainer[PPO]):
         self.curriculum, self.compiled = curriculum, algo.compute.compiled(self.net)
         self.random = torch.Generator(algo.compute.torch_device)
         self.random.manual_seed(int(run.generator("sampling", *ranks.stream()).integers(2**62)))
-        self.opponents = SelfPlayOpponents(env, curriculum, self._load_opponent)
+        load = partial(NetworkAgent.load, algo.net, compute=algo.compute, play=algo.play, greedy=False)
+        self.opponents = SelfPlayOpponents(env, curriculum, load)
         self.groups: list[Rollouts] = []  # one for each environment of the current mixture
         self.stalling = False
 
@@ -190,10 +191,6 @@ class PPOTrainer(NetworkTrainer[PPO]):
             self.groups = self._make_groups()
             if stats and self._stats():
                 self._stats()[0].add_earlier(add_up([one.run_counts() for one in stats]))
-
-    def _load_opponent(self, weights: dict[str, Any]) -> NetworkAgent:
-        net = load_network(self.algo.net, weights, self.algo.compute)
-        return NetworkAgent(net, self.algo.compute, self.algo.play, greedy=False)
 
     def state(self) -> dict[str, Any]:
         shared, groups = super().state(), [group.state() for group in self.groups]

@@ -13,7 +13,7 @@ import numpy as np
 from ..core.errors import UserError, require
 from ..core.files import MAX_DATA_BYTES, read_regular, write_atomic
 from ..core.play.agent import Agent, Decision, Line, RandomAgent, SelfPlay
-from ..core.play.arena import evaluate, walk_replies
+from ..core.play.arena import Tally, evaluate, walk_replies
 from ..core.play.curriculum import Curriculum
 from ..core.play.game import Game, TabularGame, Trait, outcome_for_seat
 from ..core.play.past_selves import require_no_past_selves
@@ -21,7 +21,7 @@ from ..core.ranges import AboveZero, Count, Fraction, Interval, check_fields
 from ..core.runs.report import elo_metrics
 from ..core.runs.run import Run
 from ..core.seeding import draw
-from .selection import Selection
+from .selection import play_baselines
 
 ELO_GAMES = 100  # per evaluation
 FORMAT_VERSION = 1
@@ -214,7 +214,6 @@ class QLearning:
                 "rng": rng.bit_generator.state,
             }
 
-        selection = Selection(env, run, self.load_agent, ELO_GAMES)
         with run.progress("episodes", self.episodes, episode) as advance:
             while episode < self.episodes:
                 stage_env = curriculum.env(env)
@@ -223,12 +222,13 @@ class QLearning:
                 episode += 1
                 advance(episode)
                 if episode % self.eval_every == 0 or episode == self.episodes:
-                    metrics = lost_lines(env.game, store)
+                    metrics, agent = lost_lines(env.game, store), QTableAgent(store, self.shortcuts)
                     train = {"td_error": error, "table_size": len(store), "stage": curriculum.stage}
-                    metrics |= elo_against_baseline(env, QTableAgent(store, self.shortcuts), run.seed)
+                    metrics |= elo_against_baseline(env, agent, run.seed)
                     run.log(episode, metrics | {f"train/{name}": value for name, value in train.items()})
                     curriculum.record(metrics["eval/not_lost_share"])
-                    selection.save(metrics, state())
+                    win_rate = Tally.sum(play_baselines(env, agent, ELO_GAMES, run.seed)).win_rate
+                    run.save_best(metrics["eval/not_lost_share"], state(), win_rate=win_rate)
                 run.save_when_due(state)
         run.save(state())
         agent = run.load_best(self.load_agent)

@@ -27,12 +27,14 @@ from torch import Tensor, nn
 from ..core import ranks
 from ..core.parallel import CORES
 from ..core.play.agent import Agent
+from ..core.play.arena import require_varied
 from ..core.play.capabilities import SupportsAgentMetrics, add_up
 from ..core.play.curriculum import Curriculum
 from ..core.ranges import Count, Interval, NonNegative, NonNegativeInt, Plies, Positive, check_fields
+from ..core.runs.report import first_baseline
 from ..core.runs.run import Environment, Run
 from .compute import Compute
-from .selection import Selection, selection_metrics
+from .selection import selection_error, selection_metrics, selection_score
 from .weights import build_net, export_weights, load_weights, require_finite
 
 log = logging.getLogger(__name__)
@@ -61,6 +63,10 @@ class LearnerConfig(ABC):
     @abstractmethod
     def load_agent(self, saved: dict[str, Any]) -> Agent: ...
 
+    def check_evaluation(self, env: Environment, agent: Agent) -> None:
+        """Raise `UserError` if all games of an evaluation would be the same two."""
+        require_varied(env.game, agent, first_baseline(env), self.eval_opening_plies, self.eval_episodes)
+
     def fit(self, env: Environment, curriculum: Curriculum, run: Run) -> Any:
         threads = self.compute.threads
         if threads is not None and threads < CORES and not self.compute.on_gpu:
@@ -85,7 +91,6 @@ class Trainer(ABC, Generic[Config]):
     def __init__(self, algo: Config, env: Environment, run: Run) -> None:
         self.algo, self.env, self.run = algo, env, run
         self.saved = run.restore()
-        self.selection = Selection(env, run, algo.load_agent, algo.eval_episodes, algo.eval_opening_plies)
         self.steps = self.updates = 0
         self.total = algo.total_steps
         self.first_step = 0  # from which `eval_every` is counted
@@ -165,7 +170,10 @@ class Trainer(ABC, Generic[Config]):
         """Log an evaluation and update the best checkpoint; return its score. `counts` are for `Run.diagnose`."""
         self.run.log(self.steps, metrics | measured)
         self.run.diagnose(counts or {})  # before the checkpoint, after which a search may stop the run
-        return self.selection.save(measured, self.weights(torch.float16))
+        score, weights = selection_score(measured), self.weights(torch.float16)
+        win_rate = measured.get("eval/all/win_rate", measured["eval/win_rate"])
+        self.run.save_best(score, weights, selection_error(measured), win_rate)
+        return score
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -322,7 +330,7 @@ class NetworkTrainer(Trainer[NetworkConfig]):
         return export_weights(self.acting_net, self.env, dtype)
 
     def snapshot(self) -> dict[str, Any]:
-        """Return the weights as those of a past self: small and on the CPU."""
+        """Return the weights for a past self: small and on the CPU."""
         saved = self.weights(torch.float16)
         return {**saved, "weights": {name: weight.cpu() for name, weight in saved["weights"].items()}}
 

@@ -105,5 +105,5 @@ def _errors_of(label: str) -> Iterator[None]:
 
 
 def _options(group: str) -> list[str]:
-    """Return the options of a config group, those of --config-dir included."""
+    """Return the options of a config group, including --config-dir."""
     return sorted(GlobalHydra.instance().config_loader().get_group_options(group))

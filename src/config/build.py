@@ -2,7 +2,7 @@
 
 import contextlib
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pkgutil import resolve_name
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
@@ -12,7 +12,7 @@ from omegaconf import DictConfig, ListConfig, OmegaConf
 
 from ..core import ranges
 from ..core.errors import UserError, require
-from ..core.package import CHECKOUT, ROOT, locate
+from ..core.package import CHECKOUT, ROOT, locate, rename_targets
 from ..core.play.agent import Agent
 from ..core.play.curriculum import Curriculum
 from ..core.play.game import Game
@@ -63,16 +63,6 @@ def get_object(name: Any, path: str) -> Any:
         return resolve_name(locate(name))
     except Exception as error:  # whatever the module does when it is imported
         raise UserError(f"{path}._target_={ranges.shown(name)} cannot be imported: {error}") from error
-
-
-def rename_targets(node: Any, rename: Callable[[str], str]) -> Any:
-    """Return plain values with another name for each `_target_`."""
-    if isinstance(node, dict):
-        return {
-            key: rename(value) if key == "_target_" and isinstance(value, str) else rename_targets(value, rename)
-            for key, value in node.items()
-        }
-    return [rename_targets(value, rename) for value in node] if isinstance(node, list) else node
 
 
 def _check_arguments(node: DictConfig, path: str) -> None:

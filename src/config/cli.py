@@ -210,7 +210,6 @@ def train_arguments(arguments: list[str]) -> list[str]:
     for word in arguments:
         if word.startswith(SWEEP_DIRECTORY):
             from ..core.runs.sweep_jobs import require_same_jobs  # a slow import, which --help does not need
-            # a slow import, which --help does not need
 
             require_same_jobs(word.removeprefix(SWEEP_DIRECTORY).strip("'\""), arguments)
     arguments = resume_arguments(arguments)

@@ -21,7 +21,7 @@ from omegaconf.errors import InterpolationKeyError
 
 from ..core import ranges, ranks
 from ..core.errors import UserError, require
-from ..core.package import canonical
+from ..core.package import canonical, rename_targets
 from ..core.play.agent import Agent, OpponentPool, SelfPlay, require_traits
 from ..core.play.arena import require_openings
 from ..core.play.game import Game
@@ -29,7 +29,7 @@ from ..core.play.past_selves import PastSelves
 from ..core.runs.report import require_measured
 from ..core.runs.run import has_learner
 from . import CONF
-from .build import WrongClassError, build, get_object, plain, rename_targets, require_class
+from .build import WrongClassError, build, get_object, plain, require_class
 from .errors import user_message
 from .resolvers import accelerator, tuned
 from .schema import Train
@@ -191,7 +191,7 @@ def _report_misfit(cfg: DictConfig, group: str, place: str, error: Exception) ->
 
 
 def _fitting_options(cfg: DictConfig, group: str, place: str) -> list[str]:
-    """Return the options of a group, those of --config-dir included, that can be built at `place` of `cfg`."""
+    """Return the options of a group, including --config-dir, that can be built at `place` of `cfg`."""
     root, fitting = place.split(".")[0], []
     with contextlib.ExitStack() as stack:
         if not GlobalHydra.instance().is_initialized():

@@ -78,7 +78,12 @@ class Search:
         trials.drop_partial_line(self.directory)
         self._study = trials.open_study(self.directory, build("sampler", self.settings.sampler), pruner)
         self._require_same_space()
-        self._require_ended_jobs()
+        orphans = [str(number) for number in self._running() if is_training(self.directory / str(number))]
+        require(  # launched again, they would fail
+            not orphans,
+            f"jobs {', '.join(orphans)} of the search in {self.directory} still run, although the search was stopped: "
+            "wait for them or stop them, then repeat the command",
+        )
         self._complete_round()
         for numbers in self._interrupted():
             self._run_round(numbers)
@@ -106,15 +111,6 @@ class Search:
     def _running(self) -> list[int]:
         """Return the numbers of the trials that a killed search has left."""
         return [trial.number for trial in self._trials() if trial.state.name == "RUNNING"]
-
-    def _require_ended_jobs(self) -> None:
-        """Raise `UserError` if jobs outlived the search that launched them: launched again, they would fail."""
-        orphans = [str(number) for number in self._running() if is_training(self.directory / str(number))]
-        require(
-            not orphans,
-            f"jobs {', '.join(orphans)} of the search in {self.directory} still run, although the search was stopped: "
-            "wait for them or stop them, then repeat the command",
-        )
 
     def _complete_round(self) -> None:
         """Sample what is missing of a round that was killed while it was sampled, before results of others are known.
@@ -155,7 +151,11 @@ class Search:
         return numbers
 
     def _run_round(self, numbers: list[int]) -> None:
-        jobs = [self._overrides(number) for number in numbers]
+        params = [self._study.get_trials(deepcopy=False)[number].params for number in numbers]
+        jobs = [
+            [*_as_overrides(one), *self._fixed, f"hydra.sweeper.trial={number}"]
+            for number, one in zip(numbers, params, strict=True)
+        ]
         for number, overrides in zip(numbers, jobs, strict=True):
             try:
                 self._check([overrides])
@@ -165,11 +165,10 @@ class Search:
         returns = self._launch(jobs, numbers[0])
         for number, job in zip(numbers, returns, strict=True):
             self._record(number, job)
-        self._require_few_failures(returns)
-
-    def _overrides(self, number: int) -> list[str]:
-        params = self._study.get_trials(deepcopy=False)[number].params
-        return [*_as_overrides(params), *self._fixed, f"hydra.sweeper.trial={number}"]
+        states = [trial.state.name for trial in self._trials()]
+        failed = [job for job in returns if job.status != JobStatus.COMPLETED]
+        if failed and states.count("FAIL") / len(states) > self.settings.max_failure_rate:
+            _ = failed[0].return_value  # raises its error
 
     def _record(self, number: int, job: JobReturn) -> None:
         """Record the result of a job: the value that it returned, or None if it was pruned."""
@@ -187,13 +186,6 @@ class Search:
         from optuna.trial import TrialState
 
         self._study.tell(number, value, TrialState[state], skip_if_finished=True)
-
-    def _require_few_failures(self, returns: Sequence[JobReturn]) -> None:
-        """Raise the error of a failed job if too many trials have failed."""
-        states = [trial.state.name for trial in self._trials()]
-        failed = [job for job in returns if job.status != JobStatus.COMPLETED]
-        if failed and states.count("FAIL") / len(states) > self.settings.max_failure_rate:
-            _ = failed[0].return_value  # raises it
 
 
 def sample_jobs(config: DictConfig) -> list[list[str]]:

@@ -2,7 +2,7 @@
 
 A place is an argument of a class, such as `game` of `VersusEnv`. The allowed classes are read from the files of the
 config groups, so a new option is allowed as soon as it can be composed, and nothing else is. Packages named in the
-environment variable BOARDLAB_TRUST are allowed as well: those of extensions, which conf/ does not know.
+environment variable BOARDLAB_TRUST are allowed as well: extensions, which conf/ does not know.
 """
 
 import os

@@ -4,6 +4,7 @@ Configurations name classes as in a checkout (`src.envs...`), so that runs can b
 """
 
 import sys
+from collections.abc import Callable
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
@@ -26,6 +27,16 @@ def canonical(name: str) -> str:
     """Return the name of a class of this package as configurations write it."""
     first, dot, rest = name.partition(".")
     return f"{CHECKOUT}{dot}{rest}" if first == INSTALLED else name
+
+
+def rename_targets(node: Any, rename: Callable[[str], str]) -> Any:
+    """Return plain values with another name for each `_target_`."""
+    if isinstance(node, dict):
+        return {
+            key: rename(value) if key == "_target_" and isinstance(value, str) else rename_targets(value, rename)
+            for key, value in node.items()
+        }
+    return [rename_targets(value, rename) for value in node] if isinstance(node, list) else node
 
 
 def command(module: str) -> str:

@@ -65,20 +65,19 @@ def run_in_spans(function: Callable[[int, int], Result], count: int, min_size: i
 
 
 def ordered_results(
-    task: Callable[[int], Result],
-    numbers: Iterable[int],
-    workers: int,
-    start: Callable[..., None],
-    arguments: tuple[Any, ...],
+    task: Callable[[int], Result], numbers: Iterable[int], workers: int
 ) -> Generator[Result, None, None]:
     """Yield the results of a task in the order of the numbers; the caller closes the generator when it has enough.
 
-    Every process calls `start(*arguments)` first. Processes are spawned, so functions and arguments must be picklable.
+    Each process is spawned and gets the task once, so it must be picklable. Without workers this process does the work.
     """
+    if workers == 0:
+        yield from map(task, numbers)
+        return
     others = set(multiprocessing.active_children())
-    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _start_worker, (start, arguments))
+    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _start_worker, (task,))
     try:
-        futures = (pool.submit(task, number) for number in numbers)
+        futures = (pool.submit(_run_task, number) for number in numbers)
         waiting = deque(islice(futures, AHEAD * workers))
         while waiting:
             yield waiting.popleft().result()
@@ -93,10 +92,17 @@ def ordered_results(
         pool.shutdown()
 
 
-def _start_worker(start: Callable[..., None], arguments: tuple[Any, ...]) -> None:
+_task: list[Callable[[int], Any]] = []  # of a worker process
+
+
+def _start_worker(task: Callable[[int], Any]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent stops its workers
     exit_with_parent()
-    start(*arguments)
+    _task.append(task)
+
+
+def _run_task(number: int) -> Any:
+    return _task[0](number)
 
 
 def exit_with_parent() -> None:

@@ -418,19 +418,11 @@ def test_other_moves_are_looked_at_as_deep_where_the_game_is_won():
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"depth": 0}, "depth=0"),
-        ({"depth": 2.0}, r"depth=2\.0"),
-        ({"noise": 1.5}, r"noise=1\.5 must be a whole number"),
+        ({"depth": 65}, "depth=65"),
         ({"noise": True}, "noise=true must be a whole number"),
         ({"noise": 900_001}, "mean a proven win"),
         ({"weights": WEIGHTS | {"path": 2.5}}, r"weights\.path=2\.5 must be a whole number"),
-        ({"weights": WEIGHTS | {"walls": None}}, r"weights\.walls=null must be a whole number"),
         ({"weights": WEIGHTS | {"path": -9000}}, "a score could reach 902500"),
-        ({"depth": 65}, "depth=65"),
-        ({"noise": -1}, "noise=-1"),
-        ({"seed": -1}, "seed=-1"),
-        ({"nodes": 0}, "nodes=0"),
-        ({"seconds": 0.0}, "seconds=0"),
         ({"nodes": 5, "seconds": 1.0}, "exclude each other"),
     ],
 )

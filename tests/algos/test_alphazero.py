@@ -25,9 +25,8 @@ from src.envs.tictactoe.game import TicTacToe
 from src.envs.two_player_env import OutcomeReward, VersusEnv
 from src.nets.boards import Heads, Residual
 from src.nets.flat import MLP
-from tests.algos.test_ppo import killed_after, rows_without_times, run_in
+from tests.algos.test_ppo import fit, rows_without_times, run_in
 from tests.envs.quoridor.making import make_game
-from tests.marks import mostly_slow
 
 CPU = Compute("cpu", "float32", compile=False, threads=1)
 GAME = TicTacToe(symmetric=True)
@@ -74,18 +73,15 @@ def tictactoe(game: Any = GAME) -> VersusEnv:
 @pytest.fixture(scope="module")
 def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("whole")
-    with run_in(folder) as run:
-        alphazero().fit(tictactoe(), Curriculum({}, None), run)
+    fit(alphazero(), tictactoe(), folder)
     return folder
 
 
-@pytest.mark.parametrize("saves", mostly_slow([2, 3, 1, 4], fast=2))
+@pytest.mark.parametrize("saves", [2, 3])
 def test_a_run_that_was_killed_ends_like_one_that_was_not(tmp_path: Path, uninterrupted: Path, saves: int):
     """Four updates of 4 moves in 16 games, in which games begun before the save end after it."""
-    with killed_after(saves, tmp_path) as run:
-        alphazero().fit(tictactoe(), Curriculum({}, None), run)
-    with run_in(tmp_path) as run:
-        alphazero().fit(tictactoe(), Curriculum({}, None), run)
+    fit(alphazero(), tictactoe(), tmp_path, saves=saves)
+    fit(alphazero(), tictactoe(), tmp_path)
     rows = rows_without_times(tmp_path)
     assert len(rows) == 4
     assert rows == rows_without_times(uninterrupted)
@@ -108,9 +104,9 @@ def test_it_logs_its_games_and_its_rating_above_its_first_weights(uninterrupted:
 @pytest.mark.slow
 def test_it_learns_tic_tac_toe(tmp_path: Path):
     algo = alphazero(net=MLP([64]), total_steps=6400, num_envs=64, buffer_size=6400, batch_size=64, eval_every=6400)
-    with run_in(tmp_path) as run:
-        agent = algo.fit(tictactoe(), Curriculum({}, None), run)
-    alone = AlphaZero.load_agent(alphazero(net=MLP([64]), play=PlayConfig(simulations=0)), run.best())
+    agent = fit(algo, tictactoe(), tmp_path)
+    best = checkpoint.load(tmp_path / "checkpoints/best.safetensors")["learner"]
+    alone = alphazero(net=MLP([64]), play=PlayConfig(simulations=0)).load_agent(best)
     score = evaluate(GAME, agent, RandomAgent(), 100, 0).total
     assert score.wins >= 85
     assert score.losses <= 10
@@ -187,7 +183,7 @@ def test_losses_by_hand(tmp_path: Path):
     assert losses["entropy"].item() == pytest.approx(np.log(2))
 
 
-def test_self_play_begins_with_random_moves_that_are_neither_searched_nor_trained_on(tmp_path: Path):
+def test_openings_are_neither_searched_nor_trained_on(tmp_path: Path):
     with run_in(tmp_path) as run:
         algo = alphazero(opening_plies=3, num_envs=64, buffer_size=6400, steps_per_env=1)
         trainer = AlphaZeroTrainer(algo, tictactoe(), run)
@@ -203,7 +199,7 @@ def test_self_play_begins_with_random_moves_that_are_neither_searched_nor_traine
     assert first.tolist() == [9 - ply for ply in plies], "the first stored position is that after the opening"
 
 
-def test_a_buffer_that_no_checkpoint_holds_and_too_long_openings_are_refused(monkeypatch: pytest.MonkeyPatch):
+def test_too_large_buffers_and_too_long_openings_are_refused(monkeypatch: pytest.MonkeyPatch):
     each = 4 * 2 * 9 + 5 * 9 + 10
     monkeypatch.setattr(checkpoint, "MAX_BYTES", 500 * each)
     alphazero(buffer_size=450).check(tictactoe(), Curriculum({}, None))  # a tenth is left for the rest
@@ -218,8 +214,7 @@ def test_a_network_for_a_board_learns_quoridor(tmp_path: Path):
     env = tictactoe(game)
     algo = alphazero(net=Residual(8, 1, 1, corner_planes=True), total_steps=64, eval_every=64, eval_opening_plies=1)
     algo.check(env, Curriculum({}, None))
-    with run_in(tmp_path) as run:
-        agent = algo.fit(env, Curriculum({}, None), run)
+    agent = fit(algo, env, tmp_path)
     agent.check(game)
     assert agent.decide(game, game.initial(np.random.default_rng(0)), np.random.default_rng(0)).action is not None
 
@@ -271,7 +266,7 @@ def test_priors_are_positive_for_legal_actions_only():
     assert priors[0, [2, 3]].tolist() == [0.0, 0.0]
     assert priors[0, 0] == pytest.approx(1.0)
     assert 0 < priors[0, 1] < 1e-6
-    assert values.tolist() == [1.0], "values are limited to those of outcomes"
+    assert values.tolist() == [1.0], "values are limited to the range of outcomes"
 
 
 def test_outputs_that_are_not_finite_are_an_error_and_not_a_move():

@@ -98,7 +98,7 @@ def test_the_mixed_value_weighs_actions_by_their_prior():
     assert completed_values(trees, SETTINGS, 0, 0)[:3] == (pytest.approx(0.1 / 3), 2, 1)
 
 
-def test_the_root_chooses_among_the_actions_with_the_visits_of_the_schedule():
+def test_the_root_chooses_among_actions_with_scheduled_visits():
     trees = small_tree()
     assert root_action(trees, SETTINGS, 0, 1) == 0
     assert root_action(trees, SETTINGS, 0, 0) == 1, "the first of two equal ones"

@@ -17,7 +17,7 @@ from src.envs.minesweeper.net import CellCodes
 from src.envs.minesweeper.teachers import ExactTeacher
 from src.nets.boards import Residual, aux_loss
 from src.nets.flat import MLP
-from tests.algos.test_ppo import killed_after, playing, read_column, run_in
+from tests.algos.test_ppo import fit, playing, read_column
 from tests.envs.deployment.making import bot, make_env, small_game
 from tests.envs.minesweeper.making import make_config
 
@@ -93,18 +93,14 @@ def test_the_stream_is_the_same_wherever_it_is_entered():
 @pytest.mark.slow
 def test_it_comes_to_know_the_mines_and_plays_by_them(tmp_path: Path):
     env = minesweeper()
-    with run_in(tmp_path / "run") as run:
-        imitation(total_steps=9600, eval_every=9600, eval_episodes=300).fit(env, Curriculum({}, None), run)
+    fit(imitation(total_steps=9600, eval_every=9600, eval_episodes=300), env, tmp_path / "run")
     assert read_column(tmp_path / "run", "eval/win_rate")[-1] > 0.5, "random play wins about one game in ten"
 
 
 def test_a_run_that_was_killed_ends_like_one_that_was_not(tmp_path: Path):
-    with run_in(tmp_path / "whole") as run:
-        whole = imitation().fit(minesweeper(), Curriculum({}, None), run)
-    with killed_after(7, tmp_path / "killed") as run:
-        imitation().fit(minesweeper(), Curriculum({}, None), run)
-    with run_in(tmp_path / "killed") as run:
-        resumed = imitation().fit(minesweeper(), Curriculum({}, None), run)
+    whole = fit(imitation(), minesweeper(), tmp_path / "whole")
+    fit(imitation(), minesweeper(), tmp_path / "killed", saves=7)
+    resumed = fit(imitation(), minesweeper(), tmp_path / "killed")
     for a, b in zip(whole.net.parameters(), resumed.net.parameters(), strict=True):
         assert torch.equal(a, b)
 
@@ -122,8 +118,7 @@ def test_what_the_teacher_cannot_show_is_refused():
 
 def test_the_agent_reveals_in_one_go_what_it_is_sure_of(tmp_path: Path):
     env = minesweeper()
-    with run_in(tmp_path / "run") as run:
-        agent = imitation(play=playing(play_below=0.9)).fit(env, Curriculum({}, None), run)
+    agent = fit(imitation(play=playing(play_below=0.9)), env, tmp_path / "run")
     view = env.game.view(env.game.initial(np.random.default_rng(0)))
     decision = agent.decide(env.game, view, np.random.default_rng(0))
     mine = decision.info["mine_probability"].ravel()
@@ -134,8 +129,7 @@ def test_the_agent_reveals_in_one_go_what_it_is_sure_of(tmp_path: Path):
 
 
 def test_a_network_that_only_reveals_plays_where_flags_are_allowed(tmp_path: Path):
-    with run_in(tmp_path / "run") as run:
-        agent = imitation().fit(minesweeper(), Curriculum({}, None), run)
+    agent = fit(imitation(), minesweeper(), tmp_path / "run")
     flags = minesweeper(flag_actions=True, compact=False)
     agent.check(flags.game)
     view = flags.game.view(flags.game.initial(np.random.default_rng(1)))
@@ -144,7 +138,7 @@ def test_a_network_that_only_reveals_plays_where_flags_are_allowed(tmp_path: Pat
         agent.check(minesweeper(compact=False, progress=True).game)
 
 
-def test_a_two_player_game_without_an_auxiliary_task_is_learned_from_a_mixture(tmp_path: Path):
+def test_a_game_without_an_auxiliary_task_learns_from_a_mixture(tmp_path: Path):
     """Labeled batches come from each environment in turn, and the policy moves toward the actions of the bot."""
     played = []
 
@@ -162,8 +156,7 @@ def test_a_two_player_game_without_an_auxiliary_task_is_learned_from_a_mixture(t
         eval_episodes=2,
     )
     algo.check(env, Mixture({"other": other}))
-    with run_in(tmp_path / "run") as run:
-        algo.fit(env, Mixture({"other": other}), run)
+    fit(algo, env, tmp_path / "run", Mixture({"other": other}))
     assert all(game is (other.game if number % 2 else env.game) for number, game in played[2:])
     losses = read_column(tmp_path / "run", "losses/policy_loss")
     assert losses[-1] < 0.9 * losses[0]

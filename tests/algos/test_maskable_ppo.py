@@ -1,5 +1,4 @@
 import csv
-import pickle
 from dataclasses import replace
 from typing import Any
 
@@ -53,7 +52,6 @@ SETTINGS: dict[str, Any] = {
     "eval_opening_plies": 0,
 }
 NO_CURRICULUM = Curriculum({}, None)
-RNG = np.random.default_rng(0)
 
 
 def tictactoe(opponent=None):
@@ -172,20 +170,12 @@ def test_it_learns_what_is_shown_under_changing_masks(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("opponent", [RandomAgent, SelfPlay])
-def test_it_beats_a_random_player_at_tictactoe(tmp_path, opponent):
+def test_self_play_beats_a_random_player_at_tictactoe(tmp_path):
     settings = {"num_envs": 32, "steps_per_env": 32, "batch_size": 256, "net": MLP([64]), "lr": 0.006, "epochs": 4}
-    env = tictactoe(opponent())
+    env = tictactoe(SelfPlay())
     agent = fit(tmp_path, env, total_steps=8000, eval_every=8000, eval_episodes=100, **settings)
     random = evaluate(env.game, RandomAgent(), RandomAgent(), 400, seed=1).total.win_rate
     assert evaluate(env.game, agent, RandomAgent(), 400, seed=1).total.win_rate > random + 0.2
-
-
-def test_the_same_seed_gives_the_same_run(tmp_path):
-    for name, seed in (("a", 3), ("b", 3), ("c", 4)):
-        (tmp_path / name).mkdir()
-        fit(tmp_path / name, tictactoe(), seed=seed)
-    assert rows(tmp_path / "a") == rows(tmp_path / "b") != rows(tmp_path / "c")
 
 
 def test_the_last_rollout_is_played_to_its_end(tmp_path):
@@ -276,26 +266,6 @@ def test_the_curriculum_is_climbed_and_remembered(tmp_path):
         fit(killed, tictactoe(SelfPlay()), ladder(), run_class=ShortRun, **settings)
     fit(killed, tictactoe(SelfPlay()), ladder(), **settings)
     assert rows(killed) == rows(whole)
-
-
-def test_a_checkpoint_is_read_without_pickle_and_without_the_environment(tmp_path, monkeypatch):
-    trained = fit(tmp_path, tictactoe())
-
-    def refuse(*_, **__):
-        raise AssertionError("nothing is unpickled")
-
-    for owner, name in ((pickle, "load"), (pickle, "loads"), (pickle, "Unpickler"), (torch, "load")):
-        monkeypatch.setattr(owner, name, refuse)
-    game = TicTacToe(symmetric=True)
-    for name in ("last", "best"):
-        saved = checkpoint.load(tmp_path / f"checkpoints/{name}.safetensors")["learner"]
-        agent = learner().load_agent(saved)
-        agent.check(game)
-    views = ["." * 9, "X...O...."]
-    pairs = zip(*(player.decide_batch(game, views, [RNG] * 2) for player in (agent, trained)), strict=True)
-    for one, other in pairs:
-        assert one.action == other.action
-        np.testing.assert_array_equal(one.info["action_probability"], other.info["action_probability"])
 
 
 # The policy and the rollout buffer
@@ -389,24 +359,7 @@ def test_a_limit_of_seconds_ends_the_run_with_an_evaluation(tmp_path):
     assert logged[-1]["eval/win_rate"]
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"total_steps": 0},
-        {"num_envs": 0},
-        {"batch_size": 60},
-        {"batch_size": 1},
-        {"epochs": 0},
-        {"gamma": 1.5},
-        {"gae_lambda": -1},
-        {"clip_range": 0},
-        {"ent_coef": -0.1},
-        {"lr": 0},
-        {"seconds": 0},
-        {"eval_episodes": 0},
-        {"eval_opening_plies": -1},
-    ],
-)
+@pytest.mark.parametrize("change", [{"batch_size": 60}, {"batch_size": 1}, {"gamma": 1.5}, {"seconds": 0}], ids=str)
 def test_impossible_settings_are_refused_by_name(change):
     with pytest.raises(UserError, match=next(iter(change))):
         learner(**change)

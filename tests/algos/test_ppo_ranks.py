@@ -58,7 +58,7 @@ def test_an_evaluation_is_shared_and_comes_to_the_same(results: Path):
         assert report["first"] == "from 0"
 
 
-def test_a_run_of_two_ranks_that_was_stopped_ends_like_one_that_was_not(results: Path):
+def test_a_stopped_run_of_two_ranks_ends_like_a_whole_one(results: Path):
     assert rows_without_times(results / "killed") == rows_without_times(results / "whole")
     assert read_column(results / "whole", "step")[-1] == 320
     saved = checkpoint.load(results / "killed/checkpoints/last.safetensors")["learner"]

@@ -3,7 +3,7 @@
 import pytest
 
 from src.algos.minimax import MinimaxAgent
-from src.algos.selection import Selection, selection_error, selection_metrics, selection_score
+from src.algos.selection import selection_error, selection_metrics, selection_score
 from src.core.play.agent import Agent, Decision, RandomAgent
 from src.core.play.arena import walk_replies
 from src.core.play.curriculum import Curriculum
@@ -44,9 +44,9 @@ def test_where_every_line_can_be_walked_the_share_not_lost_counts():
 def test_the_best_checkpoint_allows_for_the_noise_of_its_evaluation(learner, monkeypatch, tmp_path):
     found, save_best = [], Run.save_best
 
-    def spy(run, score, weights, error=0.0, *, keep=False):
+    def spy(run, score, weights, error=0.0, win_rate=0.0):
         found.append((score, error))
-        return save_best(run, score, weights, error, keep=keep)
+        save_best(run, score, weights, error, win_rate)
 
     monkeypatch.setattr(Run, "save_best", spy)
     with run_in(tmp_path) as run:
@@ -81,49 +81,20 @@ def test_elo_counts_a_draw_as_half_and_one_player_has_none():
     assert not any("elo" in name for name in alone)
 
 
-class Fixed(Agent):
-    """Play the given move while it is legal."""
+def test_with_several_baselines_the_games_against_all_count():
+    baselines = {"best": MinimaxAgent(), "random": RandomAgent()}
+    env = VersusEnv(TicTacToe(symmetric=True), RandomAgent(), REWARD, "random", baselines)
+    metrics = selection_metrics(env, RandomAgent(), 39, seed=0)
+    alone = [VersusEnv(env.game, RandomAgent(), REWARD, "random", {"one": one}) for one in baselines.values()]
+    rates = [selection_metrics(one, RandomAgent(), 20, seed=0)["eval/win_rate"] for one in alone]
+    assert (metrics["eval/episodes"], metrics["eval/all/episodes"]) == (20, 40), "39, rounded up to whole pairs"
+    assert metrics["eval/win_rate"] == rates[0] != rates[1]
+    assert selection_score(metrics) == metrics["eval/all/win_rate"] == pytest.approx(sum(rates) / 2)
+    assert selection_error(metrics) == pytest.approx((sum(rates) / 2 * (1 - sum(rates) / 2) / 40) ** 0.5)
 
-    deterministic = True
 
-    def __init__(self, move):
-        self.move = move
-
-    def decide(self, game, view, rng):
-        legal = game.legal_actions(view)
-        return Decision(self.move if self.move in legal else legal[0])
-
-
-@pytest.mark.parametrize("moves", [(0, 7), (7, 0), (7, 7, 0, 7)], ids=str)
-def test_equal_scores_are_decided_by_the_mean_over_the_baselines(moves, tmp_path):
-    """None wins against the first baseline; against a random player cell 0 wins 60% of the games, cell 7 32%."""
-    game = TicTacToe(symmetric=True)
-    env = VersusEnv(game, RandomAgent(), REWARD, "random", {"best": MinimaxAgent(), "random": RandomAgent()})
+def test_equal_exact_scores_are_decided_by_the_win_rate(tmp_path):
     with run_in(tmp_path) as run:
-        selection = Selection(env, run, lambda saved: Fixed(saved["move"]), episodes=100)
-        for move in moves:
-            selection.save({"eval/win_rate": 0.0, "eval/episodes": 100}, {"move": move})
-        assert run.best()["move"] == 0
-
-
-def test_of_equal_learners_the_later_one_is_kept(tmp_path):
-    env = VersusEnv(TicTacToe(symmetric=True), RandomAgent(), REWARD, "random", {"a": RandomAgent(), "b": Lowest()})
-    with run_in(tmp_path) as run:
-        selection = Selection(env, run, lambda saved: Fixed(4), episodes=4)
-        for number in range(3):
-            selection.save({"eval/win_rate": 0.5, "eval/episodes": 4}, {"number": number})
-        assert run.best()["number"] == 2
-        selection.save({"eval/win_rate": 0.9, "eval/episodes": 4}, {"number": 3})
-        selection.save({"eval/win_rate": 0.1, "eval/episodes": 4}, {"number": 4})
+        for number, (score, win_rate) in enumerate([(0.5, 0.9), (1.0, 0.3), (1.0, 0.6), (1.0, 0.6), (1.0, 0.5)]):
+            run.save_best(score, {"number": number}, win_rate=win_rate)
         assert run.best()["number"] == 3
-
-
-def test_baselines_are_not_played_unless_scores_are_equal(tmp_path):
-    env = VersusEnv(TicTacToe(symmetric=True), RandomAgent(), REWARD, "random", {"a": RandomAgent(), "b": Lowest()})
-    with run_in(tmp_path) as run:
-        selection = Selection(env, run, lambda saved: pytest.fail("no game is needed"), episodes=4)
-        for rate in (0.25, 0.5, 0.25):
-            selection.save({"eval/win_rate": rate, "eval/episodes": 4}, {})
-        alone = Selection(minesweeper(), run, lambda saved: pytest.fail("no game is needed"), episodes=4)
-        alone.save({"eval/win_rate": 0.5, "eval/episodes": 4}, {"equal": True})
-        alone.save({"eval/win_rate": 0.5, "eval/episodes": 4}, {"equal": True})

@@ -1,4 +1,4 @@
-"""An agent that can be told apart by its moves."""
+"""An agent that can be told apart by its moves, and a tracker that records its calls."""
 
 from typing import Any
 
@@ -22,3 +22,19 @@ class Fixed(Agent):
 
 def fixed(weights: dict[str, Any]) -> Fixed:
     return Fixed(weights.get("number", 0))
+
+
+class RecordingTracker:
+    """Records the calls of all methods: name, arguments and options."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *arguments, **options: self.calls.append((name, arguments, options))
+
+    def of(self, name: str) -> list[Any]:
+        """Return the first argument or option of each call of a method."""
+        return [
+            next(iter([*arguments, *options.values()])) for called, arguments, options in self.calls if called == name
+        ]

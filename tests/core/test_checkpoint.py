@@ -68,13 +68,6 @@ def test_a_truncated_file_is_refused_wherever_it_was_cut(tmp_path, tree):
             checkpoint.load(whole)
 
 
-def test_a_foreign_file_is_refused(tmp_path):
-    path = tmp_path / "a.safetensors"
-    safetensors.numpy.save_file({"x": np.zeros(3)}, path)
-    with pytest.raises(CheckpointError, match="another program"):
-        checkpoint.load(path)
-
-
 def test_a_pickle_is_refused_without_being_run(tmp_path):
     class Bomb:
         def __reduce__(self):
@@ -87,29 +80,28 @@ def test_a_pickle_is_refused_without_being_run(tmp_path):
     assert not (tmp_path / "exploded").exists()
 
 
-def test_a_newer_version_is_refused(tmp_path):
-    path = tmp_path / "a.safetensors"
-    metadata = {"format": checkpoint.FORMAT, "version": str(checkpoint.VERSION + 1), "tree": json.dumps({"dict": []})}
-    safetensors.numpy.save_file({}, path, metadata)
-    with pytest.raises(CheckpointError, match="newer version"):
-        checkpoint.load(path)
+def write(path, metadata):
+    safetensors.numpy.save_file({}, path, {"format": checkpoint.FORMAT} | metadata)
 
 
 @pytest.mark.parametrize(
-    "metadata",
+    ("make", "message"),
     [
-        {"version": "two", "tree": "{}"},
-        {"version": "1"},
-        {"version": "1", "tree": "{"},
-        {"version": "1", "tree": '{"array": "7", "kind": "numpy"}'},
-        {"version": "1", "tree": '{"what": 1}'},
+        (lambda path: None, "no checkpoint at .*a.safetensors"),
+        (lambda path: safetensors.numpy.save_file({"x": np.zeros(3)}, path), "another program"),
+        (lambda path: path.write_bytes((1 << 26).to_bytes(8, "little") + b"{}"), "with a header of 67,108,864"),
+        (lambda path: write(path, {"version": str(checkpoint.VERSION + 1), "tree": '{"dict": []}'}), "newer version"),
+        (lambda path: write(path, {"version": "two", "tree": "{}"}), "damaged"),
+        (lambda path: write(path, {"version": "1"}), "damaged"),
+        (lambda path: write(path, {"version": "1", "tree": "{"}), "damaged"),
+        (lambda path: write(path, {"version": "1", "tree": '{"array": "7", "kind": "numpy"}'}), "damaged"),
+        (lambda path: write(path, {"version": "1", "tree": '{"what": 1}'}), "damaged"),
     ],
 )
-def test_contents_that_do_not_fit_together_are_refused(tmp_path, metadata):
-    path = tmp_path / "a.safetensors"
-    safetensors.numpy.save_file({}, path, {"format": checkpoint.FORMAT} | metadata)
-    with pytest.raises(CheckpointError, match="damaged"):
-        checkpoint.load(path)
+def test_what_is_no_checkpoint_is_refused(tmp_path, make, message):
+    make(tmp_path / "a.safetensors")
+    with pytest.raises(CheckpointError, match=message):
+        checkpoint.load(tmp_path / "a.safetensors")
 
 
 def test_kinds_of_numbers_that_do_not_fit_are_refused(tmp_path):
@@ -122,11 +114,6 @@ def test_kinds_of_numbers_that_do_not_fit_are_refused(tmp_path):
     safetensors.torch.save_file({"0": torch.ones(2).bfloat16()}, path, metadata)
     with pytest.raises(CheckpointError, match="damaged"):
         checkpoint.load(path)
-
-
-def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(CheckpointError, match=r"no checkpoint at .*nowhere"):
-        checkpoint.load(tmp_path / "nowhere")
 
 
 def test_what_cannot_be_kept_is_refused_before_anything_is_written(tmp_path):
@@ -198,7 +185,7 @@ def test_values_that_are_not_finite_are_refused(tmp_path, weight):
         checkpoint.load(path)
 
 
-def test_a_file_with_terabytes_of_holes_is_refused_before_anything_is_allocated(tmp_path):
+def test_a_file_with_terabytes_of_holes_is_refused(tmp_path):
     path, size = tmp_path / "a.safetensors", 1 << 42
     tree = json.dumps({"dict": [["x", {"array": "0", "kind": "numpy"}]]})
     metadata = {"format": checkpoint.FORMAT, "version": "1", "tree": tree}
@@ -208,13 +195,6 @@ def test_a_file_with_terabytes_of_holes_is_refused_before_anything_is_allocated(
         file.write(len(text).to_bytes(8, "little") + text)
         file.truncate(8 + len(text) + size)
     with pytest.raises(CheckpointError, match=r"has 4,398,046,5\d\d,\d+ bytes"):
-        checkpoint.load(path)
-
-
-def test_a_header_that_claims_more_than_any_tree_takes_is_refused(tmp_path):
-    path = tmp_path / "a.safetensors"
-    path.write_bytes((1 << 26).to_bytes(8, "little") + b"{}")
-    with pytest.raises(CheckpointError, match="with a header of 67,108,864"):
         checkpoint.load(path)
 
 

@@ -17,10 +17,12 @@ from src.core.runs.run import Run
 CONFIG = {"seed": 0, "checkpoint_seconds": 60, "algo": {"eval_episodes": 400}}
 
 
-def finished_run(folder: Path, scores: dict[str, Any], curve: tuple[float, ...] = (0.25, 0.5)) -> Path:
+def finished_run(
+    folder: Path, scores: dict[str, Any], curve: tuple[float, ...] = (0.25, 0.5), group: str = "eval"
+) -> Path:
     with Run(folder, CONFIG, None) as run:
         for number, rate in enumerate(curve, 1):
-            run.log(10 * number, {"eval/win_rate": rate, "eval/episodes": 100})
+            run.log(10 * number, {f"{group}/win_rate": rate, f"{group}/episodes": 100})
         run.finish({"final/win_rate": 0.5}, {"scores": scores})
     return folder
 
@@ -38,7 +40,7 @@ def dashed(figure: Figure) -> list[float]:
     return [np.unique(line.get_ydata()).item() for line in figure.axes[0].lines if line.get_linestyle() == "--"]
 
 
-def test_in_a_one_player_game_a_dashed_line_is_the_baselines_own_win_rate(tmp_path: Path):
+def test_a_baseline_of_a_one_player_game_is_a_dashed_line(tmp_path: Path):
     run = finished_run(tmp_path, {"trained": score(60, 100), "exact": score(450, 500)})
     figure = run_figure(run)
     assert sorted(labels(figure)) == [
@@ -50,7 +52,7 @@ def test_in_a_one_player_game_a_dashed_line_is_the_baselines_own_win_rate(tmp_pa
     assert Image.open(run / PICTURE).text["Description"].splitlines() == labels(figure)  # type: ignore[attr-defined]
 
 
-def test_in_a_two_player_game_what_was_won_against_each_is_a_marker_after_the_curve(tmp_path: Path):
+def test_results_against_baselines_are_markers_after_the_curve(tmp_path: Path):
     figure = run_figure(
         finished_run(tmp_path, {"random": score(9, 10, seats=True), "runner": score(1, 10, seats=True)})
     )
@@ -70,6 +72,11 @@ def test_the_band_is_the_wilson_interval_of_each_point(tmp_path: Path):
     (band,) = figure.axes[0].collections
     corners = {(step, round(end, 4)) for step, end in band.get_paths()[0].vertices}
     assert {(20, round(end, 4)) for end in Tally(50, 0, 50).as_dict()["win_rate_ci95"]} <= corners
+
+
+def test_the_curve_of_all_baselines_is_named(tmp_path: Path):
+    run = finished_run(tmp_path, {"random": score(9, 10, seats=True)}, group="eval/all")
+    assert "learner against all baselines during training (n=100 a point, 95% band)" in labels(run_figure(run))
 
 
 def test_the_curve_of_a_table_names_its_metric(tmp_path: Path):

@@ -10,7 +10,6 @@ import pytest
 from src.core import files
 from src.core.errors import UserError
 from src.core.files import read_regular, require_closed, require_replaceable, require_writable, write_atomic
-from tests.lab import Lab
 
 SPECIAL = ["/dev/full", ".", "..", "/", "a\0b", "x" * 300]
 
@@ -214,20 +213,3 @@ def test_reading_has_a_limit(tmp_path: Path):
     for name in ("/dev/zero", "a\0b"):
         with pytest.raises(UserError, match="cannot be read"):
             read_regular(Path(name), 9)
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("evaluate", "env=minesweeper_8x8", "agent=rules", "boards=/dev/zero"),
-        ("evaluate", "agent=qtable", "agent.path=/dev/zero"),
-        ("evaluate", "env=tictactoe", "agent=random", "episodes=2", "json=/dev/full"),
-    ],
-)
-def test_commands_refuse_devices(lab: Lab, arguments: tuple[str, ...]):
-    module, *overrides = arguments
-    done = lab.run(module, *overrides, seconds=120)
-    assert done.returncode != 0
-    assert "/dev/" in done.stderr
-    assert "Traceback" not in done.stderr
-    assert Path("/dev/full").is_char_device()

@@ -9,7 +9,7 @@ from src.core import package
 from tests.lab import ROOT
 
 
-def test_the_command_that_installs_extras_is_that_of_the_checkout_or_of_the_installed_package(
+def test_the_command_to_install_extras_fits_the_installation(
     monkeypatch: pytest.MonkeyPatch,
 ):
     assert package.install_command("web") == "pip install -c constraints.txt -e '.[web]'"

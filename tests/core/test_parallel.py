@@ -52,21 +52,19 @@ SCRIPT = """
 import os
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 from src.core.parallel import ordered_results
 
 
-def start(folder):
+def task(folder, number):
     Path(folder, str(os.getpid())).touch()
-
-
-def task(number):
     time.sleep(3600)
 
 
 if __name__ == "__main__":
-    next(ordered_results(task, range(2), 2, start, (sys.argv[1],)))
+    next(ordered_results(partial(task, sys.argv[1]), range(2), 2))
 """
 
 RANKS = """

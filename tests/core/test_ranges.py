@@ -110,7 +110,7 @@ def unbounded(hint: Any) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize(("env", "algo", "more"), mostly_slow(COMPOSITIONS, fast=3))
-def test_what_is_no_number_is_refused_by_its_key_wherever_a_number_belongs(env: str, algo: str, more: tuple[str, ...]):
+def test_what_is_no_number_is_refused_by_its_key(env: str, algo: str, more: tuple[str, ...]):
     cfg = composed(f"env={env}", f"algo={algo}", *more)
     OmegaConf.set_struct(cfg, False)
     tried = 0

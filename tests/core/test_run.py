@@ -8,6 +8,7 @@ from src.core.errors import UserError
 from src.core.runs import checkpoint
 from src.core.runs.config_file import read_config
 from src.core.runs.run import Pruned, Run, has_learner
+from tests.core.fixed import RecordingTracker
 
 CONFIG = {"seed": 3, "checkpoint_seconds": 1e9, "composition": {}}
 
@@ -35,7 +36,7 @@ def test_of_equal_scores_the_later_checkpoint_is_the_best(tmp_path):
             assert run.best() == {"weights": min(weights, 3)}
 
 
-def test_a_later_checkpoint_within_the_standard_error_of_the_highest_score_is_the_best(tmp_path):
+def test_a_later_checkpoint_within_the_standard_error_is_the_best(tmp_path):
     scores = [0.5, 0.49, 0.475, 0.45, 0.46]
     with Run(tmp_path, CONFIG, None) as run:
         for weights, score in enumerate(scores):
@@ -104,53 +105,24 @@ def test_a_checkpoint_of_another_configuration_is_refused(tmp_path):
 
 
 def test_the_tracker_gets_the_exit_status_of_a_run(tmp_path):
-    class Tracker:
-        def __init__(self):
-            self.ends = []
-
-        def start(self, directory, config):
-            pass
-
-        def log(self, row):
-            pass
-
-        def summarize(self, row):
-            pass
-
-        def picture(self, name, path):
-            pass
-
-        def results(self, directory, result):
-            pass
-
-        def mark_pruned(self, step):
-            pass
-
-        def finish(self, failed):
-            self.ends.append(failed)
-
-    tracker = Tracker()
+    tracker = RecordingTracker()
     with Run(tmp_path, CONFIG, tracker):
         pass
     with pytest.raises(RuntimeError), Run(tmp_path, CONFIG, tracker):
         raise RuntimeError
-    assert tracker.ends == [False, True]
+    assert tracker.of("finish") == [False, True]
 
 
 def test_an_observer_of_evaluations_ends_a_run_early(tmp_path):
-    calls = []
-
-    class Tracker:
-        def __getattr__(self, name):
-            return lambda *arguments, **named: calls.append((name, arguments, named))
+    tracker, observed = RecordingTracker(), []
 
     def observe(step, score):
-        calls.append(("observe", (step, score), {}))
+        observed.append((step, score))
         if score < 0.5:
             raise Pruned(f"{score} at step {step}")
 
     def train():
-        with Run(tmp_path, CONFIG, Tracker(), observe) as run:
+        with Run(tmp_path, CONFIG, tracker, observe) as run:
             run.restore()
             for step, score in ((10, 0.75), (20, 0.25), (30, 1.0)):
                 run.log(step, {"eval/win_rate": score})
@@ -160,8 +132,8 @@ def test_an_observer_of_evaluations_ends_a_run_early(tmp_path):
         train()
     assert (tmp_path / "pruned.txt").read_text() == "0.25 at step 20\n"
     assert (tmp_path / "win_rate.png").exists()
-    assert [arguments for name, arguments, _ in calls if name == "observe"] == [(10, 0.75), (20, 0.25)]
-    assert calls[-2:] == [("mark_pruned", (20,), {}), ("finish", (), {"failed": False})]
+    assert observed == [(10, 0.75), (20, 0.25)]
+    assert tracker.calls[-2:] == [("mark_pruned", (20,), {}), ("finish", (), {"failed": False})]
     with Run(tmp_path, CONFIG, None):
         assert not (tmp_path / "pruned.txt").exists(), "it is trained again"
 
@@ -241,11 +213,6 @@ def test_a_directory_where_nothing_was_learned_yet_is_begun(tmp_path: Path):
         assert not has_learner(tmp_path)
         run.save({"weights": 1})
         assert has_learner(tmp_path)
-
-
-def test_named_generators_come_from_the_seed(tmp_path):
-    run = Run(tmp_path, CONFIG, None)
-    assert run.generator("a").random() == run.generator("a").random() != run.generator("b").random()
 
 
 def go_on(directory: Path, *, logged: bool) -> None:

@@ -5,32 +5,7 @@ import pytest
 from src.core.errors import UserError
 from src.core.runs.metrics import METRICS, is_documented
 from src.core.runs.runlog import RunLog
-
-
-class Recorder:
-    def __init__(self):
-        self.rows, self.summary = [], {}
-
-    def start(self, directory, config):
-        pass
-
-    def log(self, row):
-        self.rows.append(dict(row))
-
-    def summarize(self, row):
-        self.summary |= row
-
-    def picture(self, name, path):
-        pass
-
-    def results(self, directory, result):
-        pass
-
-    def mark_pruned(self, step):
-        pass
-
-    def finish(self, failed):
-        pass
+from tests.core.fixed import RecordingTracker
 
 
 def read(path):
@@ -39,7 +14,7 @@ def read(path):
 
 
 def test_a_new_metric_widens_the_file(tmp_path):
-    tracker = Recorder()
+    tracker = RecordingTracker()
     log = RunLog(tmp_path, tracker)
     log.write(1, {"train/td_error": 0.5})
     log.write(2, {"eval/win_rate": 0.25})
@@ -47,16 +22,16 @@ def test_a_new_metric_widens_the_file(tmp_path):
         {"step": "1", "train/td_error": "0.5", "eval/win_rate": ""},
         {"step": "2", "train/td_error": "", "eval/win_rate": "0.25"},
     ]
-    assert tracker.rows == [{"step": 1, "train/td_error": 0.5}, {"step": 2, "eval/win_rate": 0.25}]
+    assert tracker.of("log") == [{"step": 1, "train/td_error": 0.5}, {"step": 2, "eval/win_rate": 0.25}]
 
 
 def test_values_of_the_whole_run_go_into_the_summary_and_no_curve(tmp_path):
-    tracker = Recorder()
+    tracker = RecordingTracker()
     log = RunLog(tmp_path, tracker)
     log.write(1, {"eval/win_rate": 0.25})
     log.write(1, {"final/win_rate": 0.5}, once=True)
-    assert tracker.rows == [{"step": 1, "eval/win_rate": 0.25}]
-    assert tracker.summary == {"step": 1, "final/win_rate": 0.5}
+    assert tracker.of("log") == [{"step": 1, "eval/win_rate": 0.25}]
+    assert tracker.of("summarize") == [{"step": 1, "final/win_rate": 0.5}]
     assert read(log.path)[-1] == {"step": "1", "eval/win_rate": "", "final/win_rate": "0.5"}
 
 

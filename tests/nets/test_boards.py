@@ -21,7 +21,7 @@ def board(rows: int, cols: int, seed: int = 0, batch: int = 2) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("net", ARCHITECTURES, ids=["cnn", "residual", "residual without pooling"])
-def test_all_reveals_come_before_all_flags_on_a_board_that_is_not_square(net: CNN | Residual):
+def test_all_reveals_come_before_all_flags(net: CNN | Residual):
     rows, cols = 3, 5
     module = net.build((rows, cols), 2 * rows * cols, aux=True)
     conv: Any = module.policy_head[0]

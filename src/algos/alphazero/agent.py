@@ -60,7 +60,7 @@ class NetworkEvaluation:
             for target, source in zip(self._tensors, (priors, values), strict=True):
                 target.copy_(source, non_blocking=True)
             self._copied = torch.cuda.Event()  # type: ignore[no-untyped-call]
-            self._copied.record(torch.cuda.current_stream(priors.device))  # not that of the default device
+            self._copied.record(torch.cuda.current_stream(priors.device))  # not the stream of the default device
 
     def result(self) -> Evaluated:
         if self._copied is not None:

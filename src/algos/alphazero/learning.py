@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -11,18 +12,17 @@ from torch import Tensor
 
 from ...core.errors import require
 from ...core.play.agent import Agent
-from ...core.play.arena import evaluate, random_opening, require_varied
+from ...core.play.arena import evaluate, random_opening
 from ...core.play.curriculum import Curriculum
 from ...core.play.game import Game, Trait, TwoPlayerGame
 from ...core.play.past_selves import Load, PastSelves, Weights
 from ...core.play.rating import Points, points_of, ratings
 from ...core.ranges import BatchSize, BelowOne, Bounds, Fraction, Interval, NonNegative, NumEnvs, Plies, Positive
 from ...core.runs import checkpoint
-from ...core.runs.report import first_baseline
 from ...core.runs.run import Environment, Run
 from ...nets.boards import Heads
 from ...nets.masked import MaskedCategorical
-from ..compute import Compute
+from ..compute import CPU
 from ..network_agent import InferenceConfig, NetworkAgent
 from ..trainer import NetworkLearnerConfig, NetworkTrainer
 from ..weights import Architecture, build_net, load_network, require_finite
@@ -74,8 +74,8 @@ class AlphaZero(NetworkLearnerConfig):
 
     def check(self, env: Environment, curriculum: Curriculum) -> None:
         require(len(curriculum.all(env)) == 1, "algo=alphazero learns from itself alone: set curriculum=none")
-        net, compute = build_net(self.net, env, self.init_from), Compute("cpu", "float32", False)
-        agent = SearchAgent(net, compute, PlayConfig(simulations=0), self.search, self.gamma)
+        net = build_net(self.net, env, self.init_from)
+        agent = SearchAgent(net, CPU, PlayConfig(simulations=0), self.search, self.gamma)
         agent.check(env.game)
         observation = np.zeros(env.observation_space.shape, env.observation_space.dtype)
         each = position_bytes(observation, env.game.num_actions, self.compute.on_gpu)
@@ -86,7 +86,7 @@ class AlphaZero(NetworkLearnerConfig):
             f"it may have {limit:,} here: choose at most {limit // each}",
         )
         random_opening(env.game, self.opening_plies, np.random.default_rng(0))  # which refuses too many plies
-        require_varied(env.game, agent, first_baseline(env), self.eval_opening_plies, self.eval_episodes)
+        self.check_evaluation(env, agent)
 
     def trainer(self, env: Environment, curriculum: Curriculum, run: Run) -> "AlphaZeroTrainer":
         log.info("the learner plays both sides of its games: env.opponent, env.seat and reward are not used")
@@ -128,7 +128,8 @@ class AlphaZeroTrainer(NetworkTrainer[AlphaZero]):
             rng, zeros = run.generator("games", index), pinned_zeros if algo.compute.on_gpu else np.zeros
             games = SelfPlayGames(self.game, len(part), algo.search, buffer, algo.opening_plies, rng, zeros)
             self.groups.append(games)
-        self.past_selves = RatedPastSelves(algo.past_selves, algo.past_selves_games, self._load_past_self)
+        load = partial(NetworkAgent.load, algo.net, compute=algo.compute, play=NETWORK_ALONE, greedy=False)
+        self.past_selves = RatedPastSelves(algo.past_selves, algo.past_selves_games, load)
         self.unused = 0.0  # positions to train on that do not fill a batch yet
 
     def start(self) -> None:
@@ -188,10 +189,6 @@ class AlphaZeroTrainer(NetworkTrainer[AlphaZero]):
         self.past_selves.add(self.snapshot)
         super().evaluate(metrics | rated)
 
-    def _load_past_self(self, weights: dict[str, Any]) -> NetworkAgent:
-        net = load_network(self.algo.net, weights, self.algo.compute)
-        return NetworkAgent(net, self.algo.compute, NETWORK_ALONE, greedy=False)
-
     def state(self) -> dict[str, Any]:
         return {
             **super().state(),
@@ -215,7 +212,7 @@ class AlphaZeroTrainer(NetworkTrainer[AlphaZero]):
 class RatedPastSelves:
     """Snapshots of the learner, one for each evaluation, of which at most `size` are kept as opponents.
 
-    Ratings are by maximum likelihood over all matches so far; that of the first snapshot, the initial weights, is 0.
+    Ratings are by maximum likelihood over all matches so far; the first snapshot, the initial weights, is rated 0.
     """
 
     def __init__(self, size: int, games: int, load: Load) -> None:

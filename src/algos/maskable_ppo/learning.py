@@ -7,17 +7,15 @@ import torch
 
 from ...core.errors import require
 from ...core.play.agent import SelfPlay
-from ...core.play.arena import require_varied
 from ...core.play.curriculum import Curriculum
 from ...core.play.game import Trait
 from ...core.play.past_selves import require_no_past_selves
 from ...core.ranges import Bounds, Fraction, Interval, NonNegative, NumEnvs, Positive
-from ...core.runs.report import first_baseline
 from ...core.runs.run import Environment, Run
-from ..compute import Compute
+from ..compute import CPU
 from ..network_agent import InferenceConfig, NetworkAgent
 from ..trainer import OTHER_NETWORK, LearnerConfig, Trainer
-from ..weights import Architecture, export_weights, load_network, load_weights
+from ..weights import Architecture, export_weights, load_weights
 from .adapter import MaskedVecEnv
 from .model import Model
 
@@ -70,15 +68,15 @@ class MaskablePPO(LearnerConfig):
                 f"curriculum.warm_up.{name} differs in observations or actions from env, but shares its network",
             )
         net = self.net.build(env.observation_space.shape, env.game.num_actions)
-        agent = NetworkAgent(net, Compute("cpu", "float32", False), PLAY)
+        agent = NetworkAgent(net, CPU, PLAY)
         agent.check(env.game)
-        require_varied(env.game, agent, first_baseline(env), self.eval_opening_plies, self.eval_episodes)
+        self.check_evaluation(env, agent)
 
     def trainer(self, env: Environment, curriculum: Curriculum, run: Run) -> "MaskablePPOTrainer":
         return MaskablePPOTrainer(self, env, curriculum, run)
 
     def load_agent(self, saved: dict[str, Any]) -> NetworkAgent:
-        return NetworkAgent(load_network(self.net, saved, self.compute), self.compute, PLAY)
+        return NetworkAgent.load(self.net, saved, self.compute, PLAY)
 
 
 class MaskablePPOTrainer(Trainer[MaskablePPO]):
@@ -132,12 +130,13 @@ class MaskablePPOTrainer(Trainer[MaskablePPO]):
 
     def evaluate(self, metrics: dict[str, float]) -> None:
         """Also advance the curriculum."""
-        measured, stage = self.measure(self.env), self.curriculum.stage
-        correlations, counts = self.model.env.diagnostics()
+        measured, stage, stats = self.measure(self.env), self.curriculum.stage, self.model.env.stats
+        correlations, counts = ({}, {}) if stats is None else stats.diagnostics()
         self.curriculum.record(self.record(measured, metrics | correlations, counts))
         if self.curriculum.stage != stage:
             games = self._games()
-            games.continue_counts(self.model.env)
+            if stats is not None and games.stats is not None:
+                games.stats.add_earlier(stats.run_counts())  # some counts are of the whole run
             self._enter(games)
 
     def weights(self, dtype: torch.dtype = torch.float32) -> dict[str, Any]:

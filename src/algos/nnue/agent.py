@@ -59,7 +59,7 @@ class PlayConfig:
 
 
 class EvaluationAgent(Agent):
-    """Plays by the search of the game; `info` is that of its agent."""
+    """Plays by the search of the game, whose agent also gives the `info`."""
 
     needs = frozenset({Trait.TWO_PLAYER, Trait.PERFECT_INFORMATION, Trait.DETERMINISTIC, Trait.LEARNED_EVALUATION})
 
@@ -93,7 +93,7 @@ class EvaluationAgent(Agent):
         if self._player is None:
             evaluation = evaluation_of(game)
             net = EvaluationNetwork(evaluation.layers)
-            load_weights(net, {"weights": self.weights}, "the saved weights are those of another game")
+            load_weights(net, {"weights": self.weights}, "the saved weights belong to another game")
             network = evaluation.quantized(numpy_weights(net))
             self._player = evaluation.agent(network, self.play.seconds, self.play.nodes, self.play.threads)
         return self._player

@@ -1,13 +1,12 @@
 """Games of a search against itself, whose positions are labeled with the score of the search and the outcome."""
 
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core.parallel import ordered_results
 from ...core.play.capabilities import LearnedEvaluation
 from ...core.play.game import Game, TwoPlayerGame, outcome_for_seat
 from ...core.play.search_interface import DECIDED
@@ -101,22 +100,3 @@ def stored_score(score: int) -> int:
     if abs(score) > DECIDED:
         return PROVEN if score > 0 else -PROVEN
     return max(1 - PROVEN, min(PROVEN - 1, score))
-
-
-def play_games(plan: GamePlan, numbers: Iterable[int], workers: int) -> Generator[PlayedGame, None, None]:
-    """Yield the games with these numbers, in their order; without workers this process plays them."""
-    if workers == 0:
-        yield from map(plan.play, numbers)
-    else:
-        yield from ordered_results(_play_game, numbers, workers, _set_plan, (plan,))
-
-
-_plan: list[GamePlan] = []  # of a worker process
-
-
-def _set_plan(plan: GamePlan) -> None:
-    _plan.append(plan)
-
-
-def _play_game(number: int) -> PlayedGame:
-    return _plan[0].play(number)

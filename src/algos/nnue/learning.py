@@ -16,19 +16,18 @@ from torch.nn import functional
 
 from ...core.errors import UserError, require
 from ...core.files import open_regular
-from ...core.play.arena import require_varied
+from ...core.parallel import ordered_results
 from ...core.play.capabilities import LearnedEvaluation
 from ...core.play.curriculum import Curriculum
 from ...core.play.game import Game, Trait, TwoPlayerGame
 from ...core.ranges import BatchSize, Bounds, Count, Depth, Fraction, Interval
 from ...core.runs import checkpoint
-from ...core.runs.report import first_baseline
 from ...core.runs.run import NETWORK, Environment, Run, checkpoint_path
 from ..alphabeta import AlphaBetaAgent
 from ..trainer import NetworkLearnerConfig, NetworkTrainer, Optimizer
 from ..weights import load_weights
 from .agent import EvaluationAgent, EvaluationNetwork, PlayConfig, numpy_weights
-from .games import PROVEN, GamePlan, PlayedGame, SelfPlayConfig, evaluation_of, play_games
+from .games import PROVEN, GamePlan, PlayedGame, SelfPlayConfig, evaluation_of
 
 log = logging.getLogger(__name__)
 
@@ -68,7 +67,7 @@ class NNUE(NetworkLearnerConfig):
         )
         for records in self.load_positions(env.game):
             evaluation_of(env.game).features(records)  # refuses positions that cannot occur
-        require_varied(env.game, agent, first_baseline(env), self.eval_opening_plies, self.eval_episodes)
+        self.check_evaluation(env, agent)
 
     def trainer(self, env: Environment, curriculum: Curriculum, run: Run) -> "NNUETrainer":
         log.info("the learner plays both sides of its games: env.opponent, env.seat and reward are not used")
@@ -102,7 +101,7 @@ class NNUE(NetworkLearnerConfig):
         assert isinstance(game, TwoPlayerGame)
         network = None if net is None else evaluation_of(game).quantized(numpy_weights(net))
         plan = GamePlan(game, self.first_player, network, self.self_play, seed, generation)
-        return play_games(plan, numbers, self.workers)
+        return ordered_results(plan.play, numbers, self.workers)
 
     def first_net(self, game: Game) -> EvaluationNetwork | None:
         """Return the network that plays the first games, None if `first_player` does."""
@@ -201,7 +200,7 @@ class Dataset:
 
 
 class NNUETrainer(NetworkTrainer[NNUE]):
-    """A generation plays its games, then trains on them and on those of the generations before in the window.
+    """A generation plays its games, then trains on them and on the games of earlier generations in the window.
 
     An update is one game or one batch.
     """

@@ -3,8 +3,8 @@
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import astuple, dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,6 +41,10 @@ class Tally:
     def from_outcomes(outcomes: Sequence[int | None]) -> "Tally":
         """Count outcomes of +1, 0 and -1, and None for an aborted game."""
         return Tally(outcomes.count(1), outcomes.count(0), outcomes.count(-1), outcomes.count(None))
+
+    @staticmethod
+    def sum(tallies: Iterable["Tally"]) -> "Tally":
+        return Tally(*map(sum, zip(*map(astuple, tallies), strict=True)))
 
     @property
     def games(self) -> int:

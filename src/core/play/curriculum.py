@@ -11,8 +11,8 @@ class Curriculum:
     """Stages in sequence: training advances to the next environment once an evaluation scores `promote_at` or more.
 
     Scores are in [0, 1]: PPO uses the win rate on the current stage (`eval/stage_score`), the others the score on the
-    target (`eval/win_rate`, for Q-tables `eval/not_lost_share`). Learners save `stage` in their checkpoints and log it
-    as `train/stage`.
+    target, which also selects the best checkpoint. Learners save `stage` in their checkpoints and log it as
+    `train/stage`.
     """
 
     @checked

@@ -6,7 +6,7 @@ a game on average, where a win is one point and a draw half a point.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
 from typing import Annotated, NamedTuple
@@ -134,8 +134,7 @@ class Standings:
 
     def total(self, player: str) -> Tally:
         """Return the results of a player against all others."""
-        met = [tally for other in self.ratings if (tally := self.against(player, other)) is not None]
-        return Tally(*(sum(column) for column in zip(*(astuple(one) for one in met), strict=True)))
+        return Tally.sum(tally for other in self.ratings if (tally := self.against(player, other)) is not None)
 
 
 def require_playable(game: Game, players: Mapping[str, Agent], games: int, opening_plies: int) -> None:

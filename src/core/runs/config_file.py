@@ -7,7 +7,7 @@ import yaml
 
 from ..errors import UserError, require
 from ..files import read_regular, require_closed
-from ..package import canonical
+from ..package import canonical, rename_targets
 
 CONFIG = "config.yaml"
 MAX_BYTES = 1 << 18  # ten times our largest configuration
@@ -32,18 +32,7 @@ def parse_config(data: bytes, name: str) -> dict[str, Any]:
     require(isinstance(config, dict), f"{name} is not the configuration of a run")
     assert isinstance(config, dict)
     require(_is_plain(config), f"{name} has a key that is not text, or a value that is not text, number, bool or null")
-    return dict(_with_canonical_targets(config))
-
-
-def _with_canonical_targets(node: Any) -> Any:
-    if isinstance(node, list):
-        return [_with_canonical_targets(value) for value in node]
-    if not isinstance(node, dict):
-        return node
-    return {
-        key: canonical(value) if key == "_target_" and isinstance(value, str) else _with_canonical_targets(value)
-        for key, value in node.items()
-    }
+    return dict(rename_targets(config, canonical))
 
 
 def _is_plain(node: Any) -> bool:
@@ -73,10 +62,6 @@ def _check_events(text: str, name: str) -> None:
         require(untagged, f"{name} has a tag (!), which is not allowed in a saved configuration")
         if isinstance(event, yaml.CollectionStartEvent | yaml.CollectionEndEvent):
             depth += 1 if isinstance(event, yaml.CollectionStartEvent) else -1
-        short = not isinstance(event, yaml.ScalarEvent) or len(event.value) <= _max_length(event)
-        small = depth <= MAX_DEPTH and count < MAX_EVENTS and short
+        longest = MAX_QUOTED if getattr(event, "style", None) in ("'", '"', "|", ">") else MAX_PLAIN
+        small = depth <= MAX_DEPTH and count < MAX_EVENTS and len(getattr(event, "value", "")) <= longest
         require(small, f"{name} is larger or more deeply nested than a configuration may be")
-
-
-def _max_length(event: yaml.ScalarEvent) -> int:
-    return MAX_QUOTED if event.style in ("'", '"', "|", ">") else MAX_PLAIN

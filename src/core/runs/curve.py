@@ -48,7 +48,7 @@ def draw_run(directory: Path) -> bool:
 
 
 def run_figure(directory: Path) -> Any:
-    """Plot eval/win_rate with its 95% band and the final evaluation; return None if there is no curve."""
+    """Plot the metric that selects checkpoints and the final evaluation; return None if there is no curve."""
     path = directory / "eval.json"
     scores = json.loads(read_regular(path, MAX_DATA_BYTES)).get("scores", {}) if path.exists() else {}
     curve = _read_curve(directory, scores)
@@ -72,13 +72,14 @@ def _read_curve(directory: Path, scores: Mapping[str, Any]) -> Curve | None:
     if not rows:
         return None
     steps, rates = ([float(row[column]) for row in rows] for column in ("step", name))
-    if name != "eval/win_rate":
+    if name == "eval/not_lost_share":
         return Curve(TABLE_LABEL, "share of lines not lost, of games won", steps, rates, [])
     default = (config.get("algo") or {}).get("eval_episodes") or 0  # earlier runs did not log eval/episodes
-    games = [round(float(row.get("eval/episodes") or default)) for row in rows]
+    games = [round(float(row.get(name.replace("win_rate", "episodes")) or default)) for row in rows]
     pairs = zip(rates, games, strict=True) if all(games) else ()
     intervals = [wilson_interval(round(rate * count), count) for rate, count in pairs]
-    against = f" against {next(iter(scores))}" if _is_two_player(scores) else ""
+    opponent = "all baselines" if name == "eval/all/win_rate" else next(iter(scores), "")
+    against = f" against {opponent}" if _is_two_player(scores) else ""
     fewest, most = min(games), max(games)
     counted = f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
     label = f"learner{against} during training" + (f" (n={counted} a point, 95% band)" if intervals else "")

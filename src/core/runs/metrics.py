@@ -15,11 +15,18 @@ GROUPS: dict[str, dict[str, str]] = {
         "time/seconds": "seconds of training so far, over all resumed parts of the run",
         "time/steps_per_second": "learning speed since the previous row",
         "eval/win_rate": "the learning curve: share of games won by the frozen learner at each evaluation during "
-        "training, against the first baseline of the environment or alone; selects the best checkpoint",
+        "training, against the first baseline of the environment or alone; selects the best checkpoint, unless "
+        "eval/all/win_rate or eval/not_lost_share is logged",
         "eval/win_rate_low": "lower end of its 95% Wilson interval",
         "eval/win_rate_high": "upper end of its 95% Wilson interval",
         "eval/episodes": "games of that evaluation",
-        "eval/win_rate_curve": "an image: eval/win_rate over the steps with the results of the final evaluation",
+        "eval/all/win_rate": "the same over the games against all baselines, which share them evenly; selects the best "
+        "checkpoint, unless eval/not_lost_share is logged",
+        "eval/all/win_rate_low": "lower end of its 95% Wilson interval",
+        "eval/all/win_rate_high": "upper end of its 95% Wilson interval",
+        "eval/all/episodes": "games against all baselines in that evaluation",
+        "eval/win_rate_curve": "an image: the metric that selects the best checkpoint over the steps, with the results "
+        "of the final evaluation",
         "final/win_rate": "final evaluation: share of games won by the best checkpoint against the first baseline, or "
         "alone, on games that selected nothing; once a run, in wandb a summary value",
         "final/win_rate_low": "lower end of its 95% Wilson interval",
@@ -68,7 +75,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "train/win_rate_high": "upper end of its 95% Wilson interval",
         "train/truncated_share": "the share of them that reached the step limit; near 1 the policy stalls",
         "train/episodes": "their number",
-        "train/replay_size": "positions in the replay buffer that can be trained on; algo=nnue: those of the window",
+        "train/replay_size": "positions in the replay buffer that can be trained on; algo=nnue: in the window",
         "train/chosen_share": "share of steps in which the policy chose an action; the others played all safe ones",
         "train/diagnostics": "an image: how often each action was chosen in training, in the current curriculum "
         "stage; drawn with every evaluation",
@@ -99,7 +106,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "eval/lost_lines_shortcuts_*": "lines lost by the table with win-in-1 and block-in-1 before it",
     },
 }
-CURVES = ("eval/not_lost_share", "eval/win_rate")  # the first one that is logged selects the best checkpoint
+CURVES = ("eval/not_lost_share", "eval/all/win_rate", "eval/win_rate")  # the first that is logged selects checkpoints
 METRICS: dict[str, str] = {name: words for group in GROUPS.values() for name, words in group.items()}
 
 

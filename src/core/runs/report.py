@@ -98,7 +98,7 @@ def score_against_baselines(
     for name, (player, opponent) in pairings(env, agent).items():
         try:
             require_varied(env.game, player, opponent, opening_plies, episodes)
-        except UserError as error:  # after a long training a result with a warning is better than none
+        except UserError as error:  # a result with a warning is better than none after a long training run
             log.warning("against %s: %s", name, error)
         with progress_bar(f"games, {name}", episodes) as advance:
             scores[name] = evaluate(
@@ -157,7 +157,7 @@ def scores_as_dict(game: Game, scores: Mapping[str, Score], lines: Mapping[str, 
 
 
 def show(title: str, game: Game, scores: Mapping[str, Score], lines: Mapping[str, Tally]) -> None:
-    """Print the scores, those of groups of games, the means of metrics, and the lines over every play."""
+    """Print the scores, also by group of games, the means of metrics, and the lines over every play."""
     console = PlainConsole()
     console.print(score_table(title, scores, game.players))
     for name, score in scores.items():

@@ -61,7 +61,7 @@ class Run:
     ) -> None:
         """`config` is the composed configuration in plain values; it is saved as config.yaml."""
         require_closed(directory)
-        for name in OUTPUT_FILES:  # before the training, not after it
+        for name in OUTPUT_FILES:  # refuse it before the training, not after it
             require_replaceable(directory / name)
         self.directory, self.seed = directory, config["seed"]
         self._config, self._tracker, self._on_evaluation = config, tracker, on_evaluation
@@ -238,27 +238,24 @@ class Run:
         if ranks.broadcast(time.monotonic() - self._saved >= self._checkpoint_seconds):
             self.save(learner())
 
-    def save_best(self, score: float, learner: dict[str, Any], error: float = 0.0, *, keep: bool = False) -> bool:
+    def save_best(self, score: float, learner: dict[str, Any], error: float = 0.0, win_rate: float = 0.0) -> None:
         """Save the learner as the best checkpoint if its score, in [0, 1], is within `error` of the highest so far.
 
         `error` is the standard error of the score. The highest of many noisy scores is a lucky one, so it must not keep
-        a later learner out that is as good (the one-standard-error rule of Breiman et al. 1984). `keep` keeps the
-        present checkpoint whatever the score. Return whether it was replaced.
+        a later learner out that is as good (the one-standard-error rule of Breiman et al. 1984). Between checkpoints
+        with the same exact score (`error` 0) the higher `win_rate` decides, then the later one.
 
         It is called after each evaluation, and so calls the observer of evaluations, which may end the run.
         """
-        replaced = not keep and (self._best_score is None or score >= self._best_score - error)
+        highest = score if self._best_score is None else max(score, self._best_score)
+        replaced = score >= highest - error
+        if score == self._best_score and error == 0:
+            replaced = win_rate >= checkpoint.load(self._path("best")).get("win_rate", 0.0)
         if replaced:
-            self._best_score = score if self._best_score is None else max(score, self._best_score)
-            checkpoint.save(self._path("best"), {"learner": learner, "score": score})
+            self._best_score = highest
+            checkpoint.save(self._path("best"), {"learner": learner, "score": score, "win_rate": win_rate})
         if self._on_evaluation is not None:
             self._on_evaluation(self._logged_step, score)
-        return ranks.broadcast(replaced)
-
-    def best_score(self) -> float | None:
-        """Return the score of the best checkpoint, None if there is none."""
-        saved = None if self._best_score is None else checkpoint.load(self._path("best"))["score"]
-        return ranks.broadcast(saved)
 
     def best(self) -> dict[str, Any]:
         return ranks.broadcast(checkpoint.load(self._path("best"))["learner"])
@@ -273,8 +270,15 @@ class Run:
         return checkpoint_path(self.directory, name)
 
 
+def _do_nothing(run: "WorkerRun", *_: object, **__: object) -> None:
+    """Leave it to rank 0."""
+
+
 class WorkerRun(Run):
     """The run on all ranks except 0: takes part in collective operations and writes nothing."""
+
+    seconds = 0.0  # rank 0 measures time
+    __exit__ = finish = diagnose = log = save = save_best = _do_nothing
 
     def __init__(
         self, directory: Path, config: dict[str, Any], tracker: Tracker | None, on_evaluation: Observer | None = None
@@ -284,37 +288,12 @@ class WorkerRun(Run):
     def __enter__(self) -> "WorkerRun":
         return self
 
-    def __exit__(self, error_type: type[BaseException] | None, *_: object) -> None:
-        pass
-
-    def finish(self, metrics: Mapping[str, float], result: Mapping[str, Any]) -> None:
-        pass
-
-    def diagnose(self, counts: Mapping[str, np.ndarray]) -> None:
-        pass
-
-    @property
-    def seconds(self) -> float:
-        return 0.0  # rank 0 measures time
-
-    def log(self, step: int, metrics: Mapping[str, float]) -> None:
-        pass
-
     def restore(self) -> dict[str, Any] | None:
         return ranks.broadcast(None)
-
-    def save(self, learner: dict[str, Any] | None) -> None:
-        pass
 
     def save_when_due(self, learner: Callable[[], dict[str, Any]]) -> None:
         if ranks.broadcast(False):
             learner()  # gathers the state of all ranks
-
-    def save_best(self, score: float, learner: dict[str, Any], error: float = 0.0, *, keep: bool = False) -> bool:
-        return ranks.broadcast(False)
-
-    def best_score(self) -> float | None:
-        return ranks.broadcast(None)
 
     def best(self) -> dict[str, Any]:
         return ranks.broadcast({})

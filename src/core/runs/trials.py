@@ -57,7 +57,7 @@ def open_study(directory: Path, sampler: Any = None, pruner: Any = None) -> Any:
 
     Each write takes a lock file that is created exclusively, which is atomic on local disks and on NFS 3 or newer; the
     lock of a killed process expires after 30 seconds. Optuna's default lock is a symlink to the journal, which never
-    expires if the path is relative, as that of a sweep is.
+    expires if the path is relative, as for a sweep.
     """
     optuna, path = import_optuna(), directory / JOURNAL
     from optuna.storages import JournalStorage

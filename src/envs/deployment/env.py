@@ -44,12 +44,10 @@ class DeploymentEnv(gym.Env[np.ndarray, np.int64]):
         baselines: Mapping[str, Agent],
         invalid_action_penalty: NonNegative | None = None,
         placements: Mapping[str, Placement] | None = None,
-        first_baseline: str | None = None,
     ) -> None:
         """`seat` is first, second, or random to draw it for each game.
 
         With `placements` the learner does not deploy: one of them is drawn for each game and places its units.
-        `first_baseline` names the one of `baselines` that comes first, against which runs are measured and selected.
         """
         require(
             game.world.confirming == 0,
@@ -59,13 +57,6 @@ class DeploymentEnv(gym.Env[np.ndarray, np.int64]):
         check_baselines(baselines, game)
         self.game, self.opponent, self.reward, self.seat = game, opponent, reward, seat
         self.baselines = dict(baselines)
-        if first_baseline is not None:
-            names = ", ".join(baselines) or "none"
-            require(
-                first_baseline in baselines,
-                f"env.first_baseline={first_baseline} is not in env.baselines ({names}): name one of them, or null",
-            )
-            self.baselines = {first_baseline: baselines[first_baseline], **baselines}
         self.action_space = MaskedDiscrete(game.num_actions, lambda: self.action_masks() if self._playing else None)
         self.observation_space = spaces.Box(0.0, 1.0, (game.observation_size,), np.float32)
         self._opponents = opponents_in(opponent)

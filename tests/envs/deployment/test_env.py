@@ -54,16 +54,6 @@ def test_it_is_a_gymnasium_environment(monkeypatch: pytest.MonkeyPatch):
     check_env(env, skip_render_check=True)
 
 
-def test_a_named_baseline_comes_first():
-    game, bots = small_game(), {"strong": bot(), "weak": RandomAgent()}
-    plain = DeploymentEnv(game, bot(), REWARD, "first", bots)
-    chosen = DeploymentEnv(game, bot(), REWARD, "first", bots, first_baseline="weak")
-    assert list(plain.baselines) == ["strong", "weak"]
-    assert list(chosen.baselines) == ["weak", "strong"]
-    with pytest.raises(UserError, match=r"env\.first_baseline=other .*strong, weak"):
-        DeploymentEnv(game, bot(), REWARD, "first", bots, first_baseline="other")
-
-
 @pytest.mark.parametrize("seat", ["first", "second", "random"])
 def test_reset_starts_in_deployment(seat: str):
     """10.3.1, whoever deploys first."""

@@ -227,7 +227,7 @@ def test_counts_go_on_in_the_next_stage_of_maskable_ppo(tmp_path: Path, monkeypa
 
     monkeypatch.setattr(VecDeployment, "step", counted)
     monkeypatch.setattr("src.core.runs.run.draw_counts", lambda *_: False)
-    beatable = (*(f"~env.baselines.{name}" for name in ("tactical", "defensive", "greedy")), "env.first_baseline=null")
+    beatable = [f"~env.baselines.{name}" for name in ("tactical", "defensive", "greedy")]
     budget = ("algo.total_steps=768", "algo.eval_episodes=4", "algo.batch_size=128")
     cfg = composed("env=deployment_classic", "algo=maskable_ppo", *DEADLOCKS, *STAGES, *beatable, *budget, *SMALL)
     with Run(tmp_path, resolved(cfg), None) as run:
