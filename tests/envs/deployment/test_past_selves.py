@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from src.core.play.past_selves import PastSelves
-from src.envs.episode import Episode
-from src.envs.two_player_env import OutcomeReward
+from src.envs.two_player_env import Episode, OutcomeReward
 from tests.core.fixed import Fixed, fixed
 from tests.envs.deployment.making import DEADLOCK, make_env, small_game
 
