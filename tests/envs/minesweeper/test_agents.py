@@ -113,7 +113,6 @@ def test_solvers_work_in_a_forked_process():
     [
         (["opening_plies=3"], "for two-player games"),
         (["boards=some.json", "episodes=5"], "cannot be read"),
-        pytest.param(["env.config.H=2.5"], "env.config.H=2.5 must be a whole number", marks=pytest.mark.slow),
     ],
 )
 def test_user_errors_are_one_sentence(lab: Lab, arguments: list[str], sentence: str):

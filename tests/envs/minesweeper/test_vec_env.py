@@ -40,7 +40,7 @@ def test_batched_equals_single(variant: str, count: int) -> None:
         np.testing.assert_array_equal(observations[i], observation)
         np.testing.assert_array_equal(info["action_mask"][i], single_info["action_mask"])
     seen = {"terminated": 0, "truncated": 0, "invalid": 0}
-    for _ in range(40 if count > 3 else 400):
+    for _ in range(20 if count > 3 else 400):
         actions = random_actions(rng, info["action_mask"])
         observations, rewards, terminated, truncated, info = batch.step(actions)
         seen["terminated"] += int(terminated.sum())
