@@ -32,9 +32,9 @@ def test_classes_are_the_same_under_both_names():
     assert importlib.import_module("boardlab.core.play.game") is importlib.import_module("src.core.play.game")
     assert importlib.import_module("src.core.play.game").__spec__.name == "src.core.play.game"  # type: ignore[union-attr]
     assert (
-        locate("boardlab.envs.python_vec_env.PythonVectorEnv")
-        == locate("src.envs.python_vec_env.PythonVectorEnv")
-        == "src.envs.python_vec_env.PythonVectorEnv"
+        locate("boardlab.envs.two_player_env.PythonVectorEnv")
+        == locate("src.envs.two_player_env.PythonVectorEnv")
+        == "src.envs.two_player_env.PythonVectorEnv"
     )
     assert (locate("other.src.Thing"), canonical("boardlab.x"), command("train")) == (
         "other.src.Thing",

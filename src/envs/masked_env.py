@@ -47,9 +47,9 @@ class MaskedDiscrete(spaces.Discrete):
 class MaskedVectorEnv(VectorEnv[Array, Array, Array]):
     """N games with an action mask each.
 
-    A game that ends is followed by the next in the same step (SAME_STEP autoreset): observation and mask are those of
-    the new game, the last observation of the old one is `info["final_obs"][i]`, and `info["final_info"]` has its
-    result, with zeros for envs whose game did not end.
+    A game that ends is followed by the next in the same step (SAME_STEP autoreset): observation and mask belong to the
+    new game, the last observation of the old one is `info["final_obs"][i]`, and `info["final_info"]` has its result,
+    with zeros for envs whose game did not end.
     """
 
     metadata = {"render_modes": [], "autoreset_mode": AutoresetMode.SAME_STEP}

@@ -34,7 +34,7 @@ def vectorize_against(
 
 
 class OpponentPoolVectorEnv(MaskedVectorEnv[np.ndarray]):
-    """Several vector environments of the same game as one: the envs of the first part, then those of the second, etc.
+    """Several vector environments of the same game as one: the envs of the first part, then of the second, etc.
 
     An int seeds env i with `seed + i`, as in the parts. Episode statistics are summed over the parts.
     """
@@ -62,7 +62,7 @@ class OpponentPoolVectorEnv(MaskedVectorEnv[np.ndarray]):
         """Play one action per env (N,). If one is illegal, raise before any is played, or let its part penalize it."""
         actions = np.asarray(actions)
         require(actions.shape == (self.num_envs,), f"expected actions of shape ({self.num_envs},), not {actions.shape}")
-        for part, rows in zip(self.parts, self._slices, strict=True):  # before any part has played
+        for part, rows in zip(self.parts, self._slices, strict=True):  # check all before any part plays
             masks = None if part.penalizes_illegal else part.action_masks()
             try:
                 part._checked(actions[rows], masks)

@@ -1,20 +1,21 @@
-"""Two-player games as single-agent Gymnasium environments: the opponent moves inside `step`."""
+"""Two-player games as environments of one agent: the opponent moves inside `step`."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import gymnasium
 import numpy as np
+from gymnasium import spaces
 
 from ..core.errors import require
-from ..core.play.agent import Agent, check_baselines
-from ..core.play.game import TwoPlayerGame
+from ..core.play.agent import Agent, check_baselines, opponents_in
+from ..core.play.game import TwoPlayerGame, outcome_for_seat
+from ..core.play.past_selves import CURRENT, PastSelves
 from ..core.ranges import checked
-from .episode import Episode, let_opponents_move, start_episodes
-from .masked_env import RENDER_FPS, RENDER_MODES, MaskedDiscrete, rendered
+from ..core.seeding import draw
+from .masked_env import RENDER_FPS, RENDER_MODES, MaskedDiscrete, MaskedVectorEnv, Step, rendered
 from .opponent_pool_vec_env import vectorize_against
-from .python_vec_env import PythonVectorEnv
 
 Seat = Literal["first", "second", "random"]
 SEATS: dict[Seat, tuple[int, ...]] = {"first": (0,), "second": (1,), "random": (0, 1)}
@@ -48,6 +49,189 @@ def outcome_values(reward: OutcomeReward) -> tuple[float, float, float]:
     return float(reward(1)), float(reward(0)), float(reward(-1))
 
 
+class Episode:
+    """A game between a learner and its opponent; shared by the single and the vector environment.
+
+    Chance, the learner's seat and the opponent all use `rng`, so seed and actions determine every episode.
+
+    If the opponent is a pool, one member is drawn for each game; of past selves, one of them.
+    """
+
+    def __init__(self, game: TwoPlayerGame, opponent: Agent, seats: Sequence[int], reward: GameReward) -> None:
+        self.game, self.seats, self.reward, self._opponents = game, seats, reward, opponents_in(opponent)
+        self.opponent = self._opponents[0]
+        self.number = CURRENT  # which past self is played against
+        self.rng = np.random.default_rng()
+        self.state: Any = None
+        self.own_seat = 0
+        self._potential = 0.0  # when the learner was last to move
+        self._start: dict[str, Any] = {}  # generator state at the start of the game
+        self._actions: list[int] = []  # moves of both players since the start
+
+    def start(self) -> None:
+        """Start a new game, without any moves yet."""
+        self._start, self._actions = dict(self.rng.bit_generator.state), []
+        if len(self._opponents) > 1:
+            self.opponent = draw(self.rng, self._opponents)
+        if isinstance(self.opponent, PastSelves):
+            self.number = self.opponent.sample(self.rng)
+        self.own_seat = draw(self.rng, self.seats)
+        self.state = self.game.initial(self.rng)
+
+    def play(self, action: int) -> None:
+        self.state = self.game.play(self.state, action)
+        self._actions.append(action)
+
+    @property
+    def awaits_opponent(self) -> bool:
+        return self.game.outcome(self.state) is None and self.game.to_move(self.state) != self.own_seat
+
+    @property
+    def own_outcome(self) -> int | None:
+        """Return +1, 0 or -1 if the learner has won, drawn or lost; None while the game continues."""
+        outcome = self.game.outcome(self.state)
+        return None if outcome is None else outcome_for_seat(self.own_seat, outcome)
+
+    def report_result(self) -> None:
+        """Report a finished game to the past selves, but not an aborted one; to be called once per game."""
+        if not isinstance(self.opponent, PastSelves) or self.game.is_aborted(self.state):
+            return
+        if (outcome := self.own_outcome) is not None:
+            self.opponent.record(self.number, outcome)
+
+    def collect_reward(self) -> float:
+        """Return the reward since the last call; to be called after the opponent has moved.
+
+        The potential of a finished game is 0, so undiscounted potential differences sum to a constant over a game:
+        moving back and forth earns nothing beyond the effect of discounting.
+        """
+        outcome, before = self.own_outcome, self._potential
+        if outcome is None:
+            self._potential = self.reward.potential(self.game, self.state, self.own_seat)
+            return self._potential - before
+        self._potential = 0.0
+        return self.reward(outcome) - before
+
+    def observation(self) -> np.ndarray:
+        return self.game.observe(self.game.view(self.state))
+
+    def action_mask(self) -> np.ndarray:
+        """Return the legal actions, (A,) bool."""
+        mask = np.zeros(self.game.num_actions, dtype=bool)
+        mask[self.game.legal_actions(self.game.view(self.state))] = True
+        return mask
+
+    def saved(self) -> dict[str, Any]:
+        """Return the generator state at the start and the actions since, because a game state may be any object."""
+        saved = {"start": self._start, "actions": list(self._actions), "rng": dict(self.rng.bit_generator.state)}
+        return saved | ({"number": self.number} if isinstance(self.opponent, PastSelves) else {})
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Replay a saved episode. The opponent is not asked again: in self-play it has changed since."""
+        self.rng.bit_generator.state = saved["start"]
+        self.start()
+        self.number = saved.get("number", CURRENT)  # the pool has changed since it was drawn
+        for action in saved["actions"]:
+            self.play(action)
+        self.rng.bit_generator.state = saved["rng"]
+        self.collect_reward()
+
+
+def start_episodes(episodes: Sequence[Episode]) -> None:
+    """Start new games, and play opponent moves until the learner is to move."""
+    for episode in episodes:
+        episode.start()
+    let_opponents_move(episodes)
+    for episode in episodes:
+        episode.collect_reward()
+
+
+def let_opponents_move(episodes: Sequence[Episode]) -> None:
+    """Play opponent moves until the learner is to move or the game is over in every episode; decisions are batched."""
+    while waiting := [episode for episode in episodes if episode.awaits_opponent]:
+        game, opponent = waiting[0].game, waiting[0].opponent
+        views = [game.view(episode.state) for episode in waiting]
+        rngs = [episode.rng for episode in waiting]
+        if isinstance(opponent, PastSelves):
+            decisions = opponent.decide_for([episode.number for episode in waiting], game, views, rngs)
+        else:
+            decisions = opponent.decide_batch(game, views, rngs)
+        for episode, decision in zip(waiting, decisions, strict=True):
+            assert decision.action is not None, "an opponent inside an environment must always choose an action"
+            episode.play(decision.action)
+
+
+class PythonVectorEnv(MaskedVectorEnv[np.ndarray]):
+    """Env i plays exactly like a `VersusEnv` seeded with `seed + i`.
+
+    `info["final_info"]` has `won` and `outcome` of games that ended.
+    """
+
+    def __init__(
+        self,
+        num_envs: int,
+        game: TwoPlayerGame,
+        opponent: Agent,
+        reward: GameReward,
+        seats: Sequence[int],
+        observation_space: spaces.Box,
+    ) -> None:
+        super().__init__(num_envs, observation_space, game.num_actions)
+        self.game = game
+        self._episodes = [Episode(game, opponent, seats, reward) for _ in range(num_envs)]
+        self._masks = np.zeros((num_envs, game.num_actions), bool)
+
+    def _start(self, seeds: Sequence[int]) -> None:
+        for episode, seed in zip(self._episodes, seeds, strict=False):
+            episode.rng = np.random.default_rng(seed)
+        start_episodes(self._episodes)
+        self._update_masks()
+
+    def step(self, actions: np.ndarray) -> Step[np.ndarray]:
+        """Play one legal action per env (N,); raise before any is played if one is illegal."""
+        for episode, action in zip(self._episodes, self._checked(actions, self._masks).tolist(), strict=True):
+            episode.play(action)
+        let_opponents_move(self._episodes)
+        outcomes = [episode.own_outcome for episode in self._episodes]
+        ended = np.array([outcome is not None for outcome in outcomes])
+        rewards = np.array([episode.collect_reward() for episode in self._episodes])
+        info: dict[str, Any] = {}
+        if ended.any():
+            own = np.array([outcome for outcome in outcomes if outcome is not None])
+            info = self._final(ended, {"won": own == 1, "outcome": own})
+            finished = [episode for episode, over in zip(self._episodes, ended, strict=True) if over]
+            for episode in finished:
+                episode.report_result()
+            start_episodes(finished)
+        self._update_masks()
+        info["action_mask"] = self.action_masks()
+        return self._observe(), rewards, ended, np.zeros(self.num_envs, bool), info
+
+    def action_masks(self) -> np.ndarray:
+        return self._masks.copy()
+
+    def state(self) -> list[dict[str, Any]]:
+        """Return everything that later steps depend on as plain values, for a checkpoint."""
+        return [episode.saved() for episode in self._episodes]
+
+    def load_state(self, saved: Sequence[dict[str, Any]]) -> None:
+        require(len(saved) == self.num_envs, f"the saved state has {len(saved)} envs, this batch {self.num_envs}")
+        for episode, one in zip(self._episodes, saved, strict=True):
+            episode.restore(one)
+        self._seeded = True
+        self._update_masks()
+
+    def _update_masks(self) -> None:
+        for row, episode in zip(self._masks, self._episodes, strict=True):
+            row[:] = episode.action_mask()
+
+    def _observe(self) -> np.ndarray:
+        return np.stack([episode.observation() for episode in self._episodes])
+
+    def _final_observation(self, i: int) -> np.ndarray:
+        return self._episodes[i].observation()
+
+
 class TwoPlayerEnv(gymnasium.Env[np.ndarray, np.int64]):
     """The opponent replies inside `step`, so the learner is to move in every observation but the last."""
 
@@ -70,7 +254,7 @@ class TwoPlayerEnv(gymnasium.Env[np.ndarray, np.int64]):
         self.baselines = dict(baselines)
         self.action_space = MaskedDiscrete(game.num_actions, self._legal)
         shape = game.observe(game.view(game.initial(np.random.default_rng(0)))).shape
-        self.observation_space: gymnasium.spaces.Box = gymnasium.spaces.Box(0.0, 1.0, shape, np.float32)
+        self.observation_space: spaces.Box = spaces.Box(0.0, 1.0, shape, np.float32)
         self._episode = Episode(game, opponent, self.seats, reward)
 
     def vectorize(self, num_envs: int, device: str = "cpu") -> Any:

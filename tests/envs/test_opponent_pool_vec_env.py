@@ -10,10 +10,9 @@ from src.algos.minimax import MinimaxAgent
 from src.core.errors import UserError
 from src.core.play.agent import Agent, OpponentPool, RandomAgent, SelfPlay
 from src.core.play.capabilities import SupportsEpisodeStats
-from src.envs.episode import Episode
 from src.envs.opponent_pool_vec_env import OpponentPoolVectorEnv, join_infos
 from src.envs.tictactoe.game import TicTacToe
-from src.envs.two_player_env import OutcomeReward, VersusEnv
+from src.envs.two_player_env import Episode, OutcomeReward, VersusEnv
 from tests.envs.deployment.making import bot
 from tests.envs.test_vector_envs import REWARD, Extreme, assert_same, drawn, pool, versus, wargame
 from tests.marks import mostly_slow

@@ -55,17 +55,17 @@ def drawn(rng: np.random.Generator, masks: np.ndarray) -> np.ndarray:
 
 
 def assert_same(left: Any, right: Any) -> None:
-    """Compare arrays, also of objects, and mappings and sequences of them."""
+    """Compare arrays, also of objects, tensors and numbers, and mappings and sequences of them."""
     if isinstance(left, dict):
         assert left.keys() == right.keys()
-        for key in left:
-            assert_same(left[key], right[key])
-    elif isinstance(left, tuple | list) or left.dtype.hasobject:
+        left, right = list(left.values()), [right[key] for key in left]
+    if left is None:
+        assert right is None
+    elif isinstance(left, tuple | list) or np.asarray(left).dtype.hasobject:
         for one, other in zip(left, right, strict=True):
-            assert (one is None) == (other is None)
-            if one is not None:
-                assert_same(one, other)
+            assert_same(one, other)
     else:
+        left, right = np.asarray(left), np.asarray(right)
         np.testing.assert_array_equal(left, right)
         assert left.dtype == right.dtype
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .game import Minesweeper
 
 EPISODE_MEANS = ("safe_revealed", "invalid_rate")  # values of `final_info` that learners log as means over games
-VECTOR_METADATA: dict[str, Any] = {  # of both vector environments
+VECTOR_METADATA: dict[str, Any] = {  # both vector environments have it
     "render_modes": ["ansi"],
     "render_fps": RENDER_FPS,
     "autoreset_mode": AutoresetMode.SAME_STEP,

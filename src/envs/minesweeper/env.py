@@ -14,12 +14,11 @@ from gymnasium.vector import VectorEnv
 from ...core.errors import UserError
 from ...core.play.agent import Agent, check_baselines
 from ...core.ranges import checked
-from ..masked_env import RENDER_FPS, RENDER_MODES
+from ..masked_env import RENDER_FPS, RENDER_MODES, rendered
 from ..splitmix import seed_word
 from .config import EnvConfig
-from .game import components_of
+from .game import Position, components_of
 from .metrics import GAMES, mine_calibration
-from .notation import text_board
 from .play_local import play_local
 from .rules import LOST, WON
 from .variant import MINE
@@ -54,7 +53,7 @@ class MinesweeperEnv(gym.Env[np.ndarray, np.int64]):
         self._batch = Batch(self.game, 1, restart=False)
         self._seeded = False
         self._playing = False
-        self._last_cell: int | None = None  # of the last action
+        self._last_cell: int | None = None  # the cell of the last action
 
     def agent_metrics(self, agent: Any, seed: int) -> dict[str, float]:
         """Return the calibration of the mine probabilities of a network; {} for agents that do not predict them."""
@@ -111,18 +110,12 @@ class MinesweeperEnv(gym.Env[np.ndarray, np.int64]):
 
     def mine_mask(self) -> np.ndarray:
         """Return the mines, (H, W) bool; none before the first reveal."""
-        return self._board(self._batch.boards.number) == MINE
+        return self._batch.boards.number[0].reshape(self.game.rows, self.game.cols) == MINE
 
     def render(self) -> Any:
-        visible, mines = self._board(self._batch.boards.visible), int(self._batch.boards.games[0]["mines"])
-        if self.render_mode != "rgb_array":
-            return None if self.render_mode is None else text_board(visible, mines)
-        from . import image  # Pillow, needed for pictures only
-
-        status, ending = int(self._batch.boards.games[0]["status"]), None
-        if not self._playing:
-            ending = image.Ending(status, self.mine_mask(), self._last_cell if status == LOST else None)
-        return image.draw(visible, mines, ending)
+        lost = int(self._batch.boards.games[0]["status"]) == LOST
+        state = Position(self._batch.boards, self._last_cell if lost else None, self._batch.buffers.results)
+        return rendered(self.game, state, self.render_mode)
 
     def _observation(self) -> np.ndarray:
         buffer = self._batch.boards.visible if self.config.compact else self._batch.buffers.planes
@@ -138,6 +131,3 @@ class MinesweeperEnv(gym.Env[np.ndarray, np.int64]):
             "safe_revealed": 1 - int(game["safe_left"]) / (self.game.cells - int(game["mines"])),
             "won": int(game["status"]) == WON,
         }
-
-    def _board(self, buffer: np.ndarray) -> np.ndarray:
-        return buffer[0].reshape(self.game.rows, self.game.cols)

@@ -20,13 +20,13 @@ RESULT = np.dtype(
     [
         ("reward", np.float64),  # the sum of the next
         ("components", np.float64, len(COMPONENTS)),
-        ("final_safe_revealed", np.float64),  # of a game that ended in this step: share of its safe cells revealed
+        ("final_safe_revealed", np.float64),  # if a game ended in this step: share of its safe cells revealed
         ("final_steps", np.int32),
         ("final_invalid_steps", np.int32),
         ("final_won", np.bool_),
         ("terminated", np.bool_),
         ("truncated", np.bool_),
-        ("steps", np.int32),  # of the game in progress
+        ("steps", np.int32),  # the game in progress
         ("invalid_steps", np.int32),
     ],
     align=True,
@@ -95,15 +95,15 @@ class View:
     """The information available to the player."""
 
     visible: np.ndarray  # (H, W) int8: -1 hidden, -2 flagged, 0..8 the number revealed
-    mines: int  # on the whole board
+    mines: int  # all of the board
     over: bool = False  # the game has ended; the board alone does not show a loss
 
 
 @dataclass
 class Position:
-    boards: Boards  # of one board
+    boards: Boards  # a single one
     exploded: int | None = None  # the cell of the mine that ended the game
-    result: np.ndarray = field(default_factory=lambda: np.zeros(1, RESULT))  # of the latest step
+    result: np.ndarray = field(default_factory=lambda: np.zeros(1, RESULT))  # the latest step
     reward_totals: dict[str, float] = field(default_factory=lambda: dict.fromkeys(COMPONENTS, 0.0))
 
 

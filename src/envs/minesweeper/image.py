@@ -9,7 +9,7 @@ from ...core.errors import require
 from ...core.play.canvas import CARD, CELL, CLOSED, CLOSED_EDGE, EDGE, GREEN, INK, SECOND, Canvas
 from .variant import FLAGGED
 
-SIZE = 30  # of a cell
+SIZE = 30  # pixels of a cell
 MARGIN, HEADER = 12, 34
 HEATMAP_NUMBERS = ("#1f4fd8", "#2a7d2a", "#cc2222", "#1b1b7a", "#7a1b1b", "#1b7a7a", "#222222", "#666666")  # likewise
 NUMBERS = ("#0063a0", "#007d5a", "#c04d00", "#8d4373", "#8a5a00", "#1a7fa8", "#1c2430", "#6a7482")  # colors of 1..8

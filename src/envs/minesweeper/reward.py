@@ -39,7 +39,7 @@ Weights: Any = namedtuple("Weights", [field.name for field in fields(Reward)])  
 
 
 def weights(reward: AnyReward) -> Any:
-    """Return the values of a reward as floats, for `components`; those of an `OutcomeReward` have no shaping."""
+    """Return the values of a reward as floats, for `components`; an `OutcomeReward` has no shaping."""
     if isinstance(reward, OutcomeReward):
         win, _, loss = outcome_values(reward)  # a game cannot be drawn
         return Weights(**{field.name: 0.0 for field in fields(Reward)} | {"win_reward": win, "loss_reward": loss})

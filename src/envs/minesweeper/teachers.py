@@ -26,7 +26,7 @@ from .variant import BASE_PLANES, HIDDEN
 from .variant import MINE as MINE_CODE
 
 STATES = 1 << 16
-UNKNOWN_VALUE = -1.0  # of an unfinished game, or one that left the teacher's line of play
+UNKNOWN_VALUE = -1.0  # the game is unfinished or left the teacher's line of play
 EARLY = 8  # one of the first EARLY guesses of a game may be random
 PROMISING = 8  # number of best guesses to draw from
 

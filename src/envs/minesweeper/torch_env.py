@@ -13,16 +13,7 @@ from .config import EPISODE_MEANS, VECTOR_METADATA, EnvConfig
 from .net import cell_planes
 from .notation import text_board
 from .reward import StepFeatures, components, flags_worth, weights
-from .torch_rules import (
-    BoardPool,
-    Games,
-    StepResult,
-    act,
-    blank_games,
-    frontier,
-    lay,
-    reveal_all,
-)
+from .torch_rules import BoardPool, Games, StepResult, act, blank_games, frontier, lay, reveal_all
 from .variant import FLAGGED, MINE
 
 

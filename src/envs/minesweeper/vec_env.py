@@ -62,7 +62,7 @@ class Batch:
             final_visible=np.zeros((count, cells), np.int8),
             results=np.zeros(count, RESULT),
         )
-        self._setup = Setup(
+        self.setup = Setup(
             *game.mine_range,
             uniform_first=game.first_click == "uniform",
             max_steps=game.step_limit,
@@ -76,43 +76,21 @@ class Batch:
 
     def restart(self) -> None:
         """Start new games on all boards."""
-        _restart_all(self.boards, self.buffers, self._setup)
+        _restart_all(self.boards, self.buffers, self.setup)
 
     def step(self, actions: np.ndarray) -> None:
         """Play one action (N,) int64 per board; the results are written to `buffers`."""
         step = _step_parallel if self._parallel else _step_serial
-        step(actions, self.boards, self.buffers, self._setup, self._weights)
+        step(actions, self.boards, self.buffers, self.setup, self._weights)
 
     def reveal_all(self, cells: np.ndarray) -> None:
         """Reveal the hidden cells among `cells` (N, HW) bool in one step of each game."""
         reveal_all = _reveal_all_parallel if self._parallel else _reveal_all_serial
-        reveal_all(cells, self.boards, self.buffers, self._setup, self._weights)
+        reveal_all(cells, self.boards, self.buffers, self.setup, self._weights)
 
     def set_frontier_mask(self, on: bool) -> None:
-        self._setup = self._setup._replace(frontier_mask=on, track_frontier=on or self._setup.frontier >= 0)
-        _show_all(self.boards, self.buffers, self._setup)
-
-    def state(self) -> dict[str, np.ndarray | bool]:
-        """Return the games as plain arrays, for `load_state`; observations and masks are recomputed from them."""
-        saved = {name: array.copy() for name, array in self._saved_arrays().items()}
-        return saved | {"frontier_mask": self._setup.frontier_mask}
-
-    def load_state(self, saved: Mapping[str, Any]) -> None:
-        for name, array in self._saved_arrays().items():
-            if saved[name].shape != array.shape:
-                raise UserError(
-                    f"{name} was saved with shape {saved[name].shape} and has {array.shape} here: load it with the "
-                    "board and num_envs that it was saved with"
-                )
-            array[:] = saved[name]
-        self.set_frontier_mask(bool(saved["frontier_mask"]))
-
-    def _saved_arrays(self) -> dict[str, np.ndarray]:
-        """Return the arrays of the state; records are viewed as bytes (N, bytes)."""
-        records = {"games": self.boards.games, "results": self.buffers.results}
-        return {"number": self.boards.number, "visible": self.boards.visible} | {
-            name: array.view(np.uint8).reshape(len(array), -1) for name, array in records.items()
-        }
+        self.setup = self.setup._replace(frontier_mask=on, track_frontier=on or self.setup.frontier >= 0)
+        _show_all(self.boards, self.buffers, self.setup)
 
 
 class VecMinesweeper(MaskedVectorEnv[np.ndarray]):
@@ -133,9 +111,7 @@ class VecMinesweeper(MaskedVectorEnv[np.ndarray]):
         boards, buffers = self._batch.boards, self._batch.buffers
         shape = self.observation_space.shape
         self._observations = (boards.visible if config.compact else buffers.planes).reshape(shape)
-        final = (buffers.final_visible if config.compact else buffers.final_planes).reshape(shape)
-        self._final_rows = np.empty(num_envs, object)  # Gymnasium expects an object array of final observations
-        self._final_rows[:] = list(final)
+        self._final_observations = (buffers.final_visible if config.compact else buffers.final_planes).reshape(shape)
 
     def _start(self, seeds: Sequence[int]) -> None:
         if seeds:
@@ -182,12 +158,28 @@ class VecMinesweeper(MaskedVectorEnv[np.ndarray]):
         """Return everything that later steps depend on, for `load_state`."""
         if not self._seeded:
             raise UserError("there are no episodes to save: call reset() first")
-        return self._batch.state()
+        saved = {name: array.copy() for name, array in self._saved_arrays().items()}
+        return saved | {"frontier_mask": self._batch.setup.frontier_mask}
 
     def load_state(self, saved: Mapping[str, Any]) -> None:
         """Restore a saved state, so that the environment continues exactly as the saved one."""
-        self._batch.load_state(saved)
+        for name, array in self._saved_arrays().items():
+            if saved[name].shape != array.shape:
+                raise UserError(
+                    f"{name} was saved with shape {saved[name].shape} and has {array.shape} here: load it with the "
+                    "board and num_envs that it was saved with"
+                )
+            array[:] = saved[name]
+        self.set_frontier_mask(bool(saved["frontier_mask"]))  # recomputes observations and masks, too
         self._seeded = True
+
+    def _saved_arrays(self) -> dict[str, np.ndarray]:
+        """Return the arrays of the state; records are viewed as bytes (N, bytes)."""
+        boards, results = self._batch.boards, self._batch.buffers.results
+        records = {"games": boards.games, "results": results}
+        return {"number": boards.number, "visible": boards.visible} | {
+            name: array.view(np.uint8).reshape(len(array), -1) for name, array in records.items()
+        }
 
     def mine_mask(self) -> np.ndarray:
         """Return the mines, (N, H, W) bool; none before the first reveal."""
@@ -211,7 +203,7 @@ class VecMinesweeper(MaskedVectorEnv[np.ndarray]):
         return self._hand_out(self._observations)
 
     def _final_observation(self, i: int) -> np.ndarray:
-        return self._hand_out(self._final_rows[i])
+        return self._hand_out(self._final_observations[i])
 
     def _hand_out(self, buffer: np.ndarray) -> np.ndarray:
         return buffer.copy() if self.copy else buffer

@@ -19,7 +19,7 @@ from .rules import Position
 from .search.deepening import SearchFeatures, SearchOptions, TimedSearch
 from .search.nnue import MAX_WALLS, SHIPPED, SIZE, load_network
 
-OTHER_NODES, OTHER_BITS = 2000, 14  # of the searches of the other moves in an analysis
+OTHER_NODES, OTHER_BITS = 2000, 14  # budget and table of the searches of other moves in an analysis
 MAX_THREADS = 256
 
 

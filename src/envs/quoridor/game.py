@@ -25,7 +25,7 @@ from .search.evaluation import (
     shortest_step,
 )
 
-COMPILED_PLIES = 3  # of perft: takes some milliseconds
+COMPILED_PLIES = 3  # last plies of perft: they take some milliseconds
 
 
 class Quoridor(TwoPlayerGame[Position]):

@@ -27,7 +27,7 @@ from .search.nnue import (
     write_features,
 )
 
-TABLE_BITS = 16  # of the searches of self-play, which are short
+TABLE_BITS = 16  # enough for the short searches of self-play
 HAS_EASTERN = np.uint64(0x7F7F_7F7F_7F7F_7F7F)  # walls with another place east of them
 RECORD = np.dtype(
     [

@@ -103,7 +103,7 @@ def turned(size: int, ply: int, action: int) -> int:
         return action
     if action < cells:
         return cells - 1 - action
-    first = cells if action < cells + walls else cells + walls  # of the walls of one orientation
+    first = cells if action < cells + walls else cells + walls  # the first wall of its orientation
     return 2 * first + walls - 1 - action
 
 
@@ -479,7 +479,7 @@ def legal_walls(board: Any) -> tuple[Any, Any]:
 
 @inlined
 def _blocking(board: Any, horizontal: bool, walls: Any) -> Any:
-    """Return those of the walls that leave a pawn without a path."""
+    """Return the walls of a set that leave a pawn without a path."""
     found = ZERO
     while walls:
         if not keeps_paths(board, horizontal, lowest(walls)):

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...core.play.canvas import CLOSED_EDGE, FIRST, GREEN, SECOND, Canvas, Point
 
-SIZE = 100  # of a cell
+SIZE = 100  # pixels of a cell
 MARGIN = 12
 
 

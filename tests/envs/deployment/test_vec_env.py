@@ -14,8 +14,7 @@ from src.core.errors import UserError
 from src.core.play.agent import Agent, RandomAgent, SelfPlay, acts_on_arrays
 from src.core.play.past_selves import PastSelves
 from src.envs.deployment.game import GAMES_PER_THREAD
-from src.envs.episode import Episode
-from src.envs.two_player_env import OutcomeReward
+from src.envs.two_player_env import Episode, OutcomeReward
 from src.nets.flat import MLP
 from tests.core.fixed import Fixed, fixed
 from tests.envs.deployment.making import DEADLOCK, bot, contents, drawn, make_env, small_game

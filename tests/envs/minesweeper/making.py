@@ -79,18 +79,3 @@ def random_actions(rng: np.random.Generator, masks: np.ndarray) -> np.ndarray:
     """Return mostly legal actions, sometimes any."""
     scores = rng.random(masks.shape) * np.where(masks, 1.0, 0.05)
     return np.where(rng.random(len(masks)) < 0.1, rng.integers(masks.shape[1], size=len(masks)), scores.argmax(axis=1))
-
-
-def assert_equal_trees(left: Any, right: Any) -> None:
-    if isinstance(left, dict):
-        assert left.keys() == right.keys()
-        left, right = list(left.values()), list(right.values())
-    if isinstance(left, np.ndarray) and left.dtype == object:
-        left, right = list(left), list(right)
-    if isinstance(left, list | tuple):
-        for one, other in zip(left, right, strict=True):
-            assert_equal_trees(one, other)
-    elif left is None:
-        assert right is None
-    else:
-        np.testing.assert_array_equal(np.asarray(left), np.asarray(right))

@@ -153,15 +153,6 @@ def test_unknown_settings_and_negative_penalties_are_named() -> None:
         Reward(step_penalty=-0.1)
 
 
-def test_seeds_decide_everything() -> None:
-    one, two = (make_env(rows=8, cols=8, mines=10, first_click="uniform") for _ in range(2))
-    for env in (one, two):
-        env.reset(seed=5)
-    for _ in range(3):
-        np.testing.assert_array_equal(one.reset()[0], two.reset()[0])
-    assert not np.array_equal(one.reset(seed=1)[0], two.reset(seed=2)[0])
-
-
 def env_of(*overrides: str) -> MinesweeperEnv:
     return build(composed(*overrides).env, "env")
 

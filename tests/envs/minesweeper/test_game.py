@@ -8,20 +8,11 @@ import numpy as np
 import pytest
 
 from src.core.errors import UserError
-from src.core.play.game import Trait
-from src.envs.minesweeper.game import Minesweeper, View
+from src.envs.minesweeper.game import Minesweeper
 from src.envs.minesweeper.reward import COMPONENTS, Reward
 from src.envs.minesweeper.variant import MINE, Encoding
 from src.envs.splitmix import seed_word
 from tests.envs.minesweeper.making import make_env
-
-
-def test_traits() -> None:
-    game = Minesweeper(8, 8, 10)
-    assert game.traits == {Trait.ONE_PLAYER, Trait.TEACHABLE}
-    assert game.players == 1
-    assert game.num_actions == 128
-    assert Minesweeper(8, 8, 10, flag_actions=False).num_actions == 64
 
 
 def test_the_view_hides_the_mines() -> None:
@@ -187,11 +178,3 @@ def test_unreadable_boards_are_refused(tmp_path: Path) -> None:
     (tmp_path / "binary.json").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(UserError, match="not a JSON text"):
         Minesweeper(4, 4, 2).fixed_starts(tmp_path / "binary.json")
-
-
-def test_initial_positions_depend_on_the_generator_alone() -> None:
-    game = Minesweeper(8, 8, 10, first_click="uniform")
-    one, two, other = (game.view(game.initial(np.random.default_rng(seed))) for seed in (1, 1, 2))
-    np.testing.assert_array_equal(one.visible, two.visible)
-    assert not np.array_equal(one.visible, other.visible)
-    assert isinstance(one, View)

@@ -26,11 +26,6 @@ def refuted(visible: np.ndarray, numbers: tuple[int, ...], cell: int, value: boo
     return not fits.any()
 
 
-def test_one_number_is_enough_where_one_is():
-    assert find_proof(read_board("0.\n.."), 3, mine=False) == Proof((0,))
-    assert find_proof(read_board("3.\n.."), 1, mine=True) == Proof((0,))
-
-
 def test_a_pattern_takes_the_numbers_it_is_made_of():
     board = read_board("121\n...")
     assert find_proof(board, 3, mine=True) == Proof((1, 2))

@@ -101,15 +101,6 @@ def test_single_numbers_leave_nothing_undone(drawn):
         assert not undecided or 0 < missing < len(undecided)
 
 
-def test_rules_chain_through_inferred_mines_and_past_a_wrong_flag():
-    # The 1 in the corner sees one hidden cell, a mine; so the 1 beside it has its mine, and the flagged cell is safe.
-    visible = np.array([[1, 1, FLAGGED], [1, HIDDEN, HIDDEN], [1, 1, 1]], np.int8)
-    visible[1, 2] = 1
-    assert forced_moves(visible, 1) == [("reveal", 2), ("flag", 4)]
-    visible[1, 1] = FLAGGED
-    assert forced_moves(visible, 1) == [("reveal", 2)]
-
-
 def test_mine_count_settles_the_rest():
     visible = np.array([[HIDDEN, 1, HIDDEN, HIDDEN, HIDDEN]], np.int8)
     assert forced_moves(visible, 1) == []

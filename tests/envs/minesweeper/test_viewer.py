@@ -19,16 +19,6 @@ from tests.lab import Lab
 VISIBLE = np.array([[0, 1, -1], [1, 2, -2], [-1, -1, -1]], np.int8)
 
 
-def test_text_board() -> None:
-    assert text_board(VISIBLE, 2).split("\n") == [
-        "2 mines, 1 flags, 5 cells hidden",
-        "     0  1  2",
-        "  0     1  .",
-        "  1  1  2  F",
-        "  2  .  .  .",
-    ]
-
-
 def test_text_board_with_probabilities() -> None:
     actions = np.zeros(18)
     actions[[2, 7, 9 + 8]] = 0.2, 0.5, 0.3

@@ -122,7 +122,7 @@ def test_several_threads_search_together_and_stop_together():
     assert [result.depth for result in results] == list(range(1, 10))
     assert helper_threads() == []
     own, *others = (int(worker.tree.settings[NODES]) for worker in (search.main, *search.helpers))
-    assert own < results[-1].nodes <= own + sum(others), "those of the helpers are counted"
+    assert own < results[-1].nodes <= own + sum(others), "the nodes of the helpers are counted"
     assert all(search.main.tree.settings[AGE] == helper.tree.settings[AGE] for helper in search.helpers)
     GAME.line_names(state, results[-1].line)  # which is legal
 

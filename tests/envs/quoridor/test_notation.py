@@ -84,13 +84,3 @@ def test_a_game_is_saved_and_read_back():
 def test_games_that_cannot_be_are_refused(text, message):
     with pytest.raises(UserError, match=message):
         read_game(GAME, text)
-
-
-def test_the_board_for_people():
-    state = GAME.read_position("e2 d8 7 5 3 a1h,h8v")
-    lines = GAME.render(state).splitlines()
-    assert lines[1] == " 9   .   .   .   .   .   .   .   . | ."
-    assert lines[3] == " 8   .   .   .   2   .   .   .   . | ."
-    assert lines[16] == "   +-------+   +   +   +   +   +   +   +"
-    assert lines[15] == " 2   .   .   .   .   1   .   .   .   ."
-    assert lines[-1] == "walls 7 5, ply 3, player 2 to move"

@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 
 from src.core.play.agent import Agent, Decision, RandomAgent
-from src.envs.python_vec_env import PythonVectorEnv
 from src.envs.quoridor.agents import RunnerAgent
 from src.envs.quoridor.env import QuoridorEnv
 from src.envs.quoridor.reward import PathReward
 from src.envs.quoridor.vec_env import VecQuoridor
-from src.envs.two_player_env import OutcomeReward, Seat, TwoPlayerEnv
+from src.envs.two_player_env import OutcomeReward, PythonVectorEnv, Seat, TwoPlayerEnv
 from tests.envs.quoridor.making import GAME, make_game
 from tests.envs.test_vector_envs import assert_same
 

@@ -88,13 +88,6 @@ def test_an_illegal_move_is_refused(state):
             GAME.play(state, action)
 
 
-def test_a_won_game_is_over_even_with_empty_cells():
-    assert GAME.outcome("XXXOO....") == 1
-    assert GAME.outcome("XX.OOOX..") == -1
-    assert GAME.legal_actions("XXXOO....") == []
-    assert GAME.outcome("XOXXOOOXX") == 0
-
-
 def test_a_board_of_strings_is_read():
     assert rules.read_board(["X", "", "", "", "O", "", "", "", ""]) == "X...O...."
 

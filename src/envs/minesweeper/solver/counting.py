@@ -22,7 +22,7 @@ import numpy as np
 from .engine import MINE, SAFE, Frontier, Sweep, lean_kernel
 
 NARROW = 1000.0  # estimated states above which better box orders are searched
-BITS = 62  # of a state; an open witness takes one to four of them
+BITS = 62  # a state has so many; an open witness takes one to four of them
 FLOOR = 1e-140  # the product of two is still a normal float
 
 CHOOSE = np.array([[1, 0, 0, 0, 0, 0, 0, 0, 0]] * 9, np.float64)  # CHOOSE[n, k] for boxes of up to 8 cells
@@ -71,7 +71,10 @@ def join_box(near: np.ndarray, f: Frontier, cell: int, boxes: int, degree: int) 
         if n < 0 or n >= cell:
             break
         box = f.box_of[n]
-        if box >= 0 and f.box_degree[box] == degree and same_row(f.box_witness, box, boxes, degree):
+        same = box >= 0 and f.box_degree[box] == degree
+        for j in range(degree):
+            same = same and f.box_witness[box, j] == f.box_witness[boxes, j]
+        if same:
             f.box_of[cell] = box
             f.box_size[box] += 1
             return boxes
@@ -92,14 +95,6 @@ def count_boxes(f: Frontier) -> int:
     for box in f.box_of:
         most = max(most, box)
     return most + 1
-
-
-@lean_kernel
-def same_row(table: np.ndarray, one: int, other: int, length: int) -> bool:
-    for j in range(length):  # noqa: SIM110 (numba compiles no generator expressions)
-        if table[one, j] != table[other, j]:
-            return False
-    return True
 
 
 @lean_kernel

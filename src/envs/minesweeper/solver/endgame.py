@@ -63,9 +63,9 @@ def search_endgame(
 
 @lean_kernel
 def list_undecided(visible: np.ndarray, known: np.ndarray, f: Frontier, game: Endgame) -> int:
-    """List undecided cells: those of a box side by side, boxes in order, unseen cells last; returns their number."""
+    """List the undecided cells box by box, in order, and the unseen cells last; return their number."""
     boxes, place, begin = count_boxes(f), game.place, game.begin
-    place[boxes] = boxes  # of the unseen cells
+    place[boxes] = boxes  # the unseen cells
     for position in range(boxes):
         place[f.order[position]] = position
     for position in range(boxes + 2):

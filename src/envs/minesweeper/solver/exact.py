@@ -25,8 +25,8 @@ from .guess import best_guess
 from .probability import examine, solve
 from .single_point import deduce, list_safe
 
-MAX_POSITIONS = 30_000  # of an endgame search
-NOT_SEARCHED = -1.0  # in place of the win probability of a guess
+MAX_POSITIONS = 30_000  # budget of an endgame search
+NOT_SEARCHED = -1.0  # stands for the unknown win probability of a guess
 
 REASONS = {
     STUCK: "nothing is certain",

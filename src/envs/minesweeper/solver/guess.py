@@ -23,7 +23,7 @@ from .probability import solve
 from .single_point import propagate_from
 
 NEAR_BEST = 0.9  # a guess must be at least this share as safe as the safest cell to be considered
-SECOND_BEST = 0.3  # weight of the second safest reveal that follows, taken from that of the safest
+SECOND_BEST = 0.3  # weight of the second safest reveal that follows; the safest has the rest
 FREED = 0.04  # worth of each e-fold of safe cells
 NEGLIGIBLE = 0.01  # probability of a coin toss that is ignored
 
@@ -164,14 +164,9 @@ def all_mines(visible: np.ndarray, near: np.ndarray, probability: np.ndarray, ce
     for n in near[cell]:
         if n < 0 or chance < NEGLIGIBLE:
             break
-        if visible[n] < 0 and n != other and not touches(near, other, n):
+        shared = n == other
+        for around in near[other]:
+            shared |= around == n
+        if visible[n] < 0 and not shared:
             chance *= probability[n]
     return chance if chance >= NEGLIGIBLE else 0.0
-
-
-@lean_kernel
-def touches(near: np.ndarray, cell: int, other: int) -> bool:
-    for n in near[cell]:  # noqa: SIM110 (numba compiles no generator expressions)
-        if n == other:
-            return True
-    return False

@@ -112,7 +112,7 @@ def log_choose(n: int, k: int) -> float:
 
 @lean_kernel
 def fill_chances(e: Engine, components: int, most: int, unseen: int, mines: int) -> float:
-    """Fill in the chances of all boxes; returns that of an unseen cell."""
+    """Fill in the mine probabilities of all boxes; return the probability of an unseen cell."""
     earlier, later = e.earlier, e.later
     for used in range(1, most + 1):
         earlier[used] = 0.0

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..rules import neighbors
 
-MAX_NODES = 20_000  # of the search of one proof
+MAX_NODES = 20_000  # budget of the search for one proof
 
 
 class Proof(NamedTuple):

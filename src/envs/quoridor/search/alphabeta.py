@@ -11,7 +11,7 @@ import numpy as np
 
 from ....core.interrupt import stoppable
 from ....core.kernels import by_reference
-from ....core.play.search_interface import DECIDED, QUIET_PLIES, WIN, SearcherConfig, SearchResult
+from ....core.play.search_interface import DECIDED, QUIET_PLIES, WIN, SearcherConfig, SearchResult, parent_score
 from ...splitmix import hash_word
 from ..rules import (
     MAX_MOVES,
@@ -35,7 +35,9 @@ LOWER, EXACT, UPPER = 1, 2, 3
 INFINITY = 2 * WIN
 NO_MOVE = -1
 UNDECIDED = 4 * WIN
-INTERRUPTED = -1  # as node limit: stop the search
+INTERRUPTED = -1  # a node limit that stops the search
+
+_parent_score = inlined(parent_score)
 
 ENTRY = np.dtype(
     [("key", np.uint64), ("score", np.int32), ("move", np.int16), ("depth", np.int8), ("bound", np.int8)], align=True
@@ -75,14 +77,6 @@ def _static_score(board: Any, buffers: SearchBuffers, seed: Any) -> int:
         span = np.uint64(2 * noise + 1)
         score += np.int64(hash_word(position_key(board) ^ seed) % span) - noise
     return score
-
-
-@inlined
-def _parent_score(score: int) -> int:
-    """Compiled version of `src.core.play.search_interface.parent_score`."""
-    if score > DECIDED:
-        return 1 - score
-    return -1 - score if score < -DECIDED else -score
 
 
 @inlined
@@ -177,7 +171,7 @@ def first_by_priority(moves: np.ndarray, priorities: np.ndarray, i: int, count: 
 
 @inlined
 def keep_line(line: np.ndarray, length: np.ndarray, height: int, move: int) -> None:
-    """Store the principal variation: the move, followed by that of the next ply."""
+    """Store the principal variation: the move, followed by the line of the next ply."""
     line[height, 0] = move
     below = length[height + 1]
     for i in range(below):

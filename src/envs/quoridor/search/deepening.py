@@ -1,7 +1,7 @@
 """Iterative deepening with a time budget around the compiled search of `timed_search`, in one thread or several.
 
 Threads search the same position and share the transposition table, nothing else (lazy SMP): what one of them has found
-another does not search again. The result is that of the main thread, which the others help by filling the table.
+another does not search again. The main thread gives the result; the others help it by filling the table.
 """
 
 import threading
@@ -24,8 +24,8 @@ from .nnue import SIZE, Network
 from .timed_search import AGE, BEFORE, MAX_DEPTH, NODE_LIMIT, NODES, PAST, STOP, STOPPED, negamax, new_tree
 
 UNLIMITED = 1 << 60
-INTERRUPTED = 2  # as stop flag: by Ctrl-C
-HISTORY_NOISE = 256  # of the move ordering of helpers, so that they do not search the same tree as the main thread
+INTERRUPTED = 2  # a stop flag that means Ctrl-C
+HISTORY_NOISE = 256  # in the move ordering: helpers must not search the same tree as the main thread
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class SearchOptions:
     contempt: Annotated[int, Bounds(ge=0, le=20_000)] = 20  # a repeated position is worth this much less than nothing
     narrow_depth: NonNegativeInt = 2  # depth up to which only walls that gain a step are searched
     futility: NonNegativeInt = 4  # depth up to which a position far above beta is cut off without a search
-    margin: NonNegativeInt = 60  # of the futility cutoff, per ply
+    margin: NonNegativeInt = 60  # futility margin per ply
     table_bits: Annotated[int, Bounds(ge=10, le=26)] = 20  # entries of the transposition table, a power of two
 
     def __post_init__(self) -> None:
@@ -90,7 +90,7 @@ class Worker:
         self.tree.counter_moves[:] = NO_MOVE
 
     def start_move(self, keys: np.ndarray, before: int) -> None:
-        """Prepare for a position; `keys` are those of the game, `before` the number of positions before it."""
+        """Prepare for a position; `keys` are the keys of the game, `before` the number of positions before it."""
         tree = self.tree
         tree.keys[:] = keys
         tree.settings[[NODES, STOP, STOPPED]] = 0
@@ -128,7 +128,7 @@ class TimedSearch:
         self.workers = [Worker(network, ply_limit, self.table, i, options, features) for i in range(threads)]
         self.main, *self.helpers = self.workers
         self._past: list[Position] = []  # positions of the game that the search has been asked about or has produced
-        self._lock = threading.Lock()  # of the workers
+        self._lock = threading.Lock()  # guards the workers
         self._depth = 1  # that the main thread searches
         self._can_stop = self._is_stopped = False
 
@@ -138,7 +138,7 @@ class TimedSearch:
         """Yield the result of every depth until the budget is used or a deeper search cannot change it.
 
         The first depth is always searched. It may have to load or compile the kernels, which takes none of the time.
-        The limit of nodes is that of the main thread, the nodes of the results are those of all threads.
+        `nodes` limits the main thread; the results count the nodes of all threads.
         """
         with self._lock:
             settings = self.main.tree.settings
@@ -159,7 +159,7 @@ class TimedSearch:
                         break  # the end of the game is within the depth; a win further away may rest on omitted moves
                     score, line = self._search(state, result.depth + 1)
                     if settings[STOPPED]:
-                        score = result.score  # the depth was not finished: that of the one before
+                        score = result.score  # the depth was not finished: keep the score of the one before
                     if line:
                         total = sum(int(worker.tree.settings[NODES]) for worker in self.workers)
                         result = DepthResult(result.depth + 1, score, line, total, time.perf_counter() - began)

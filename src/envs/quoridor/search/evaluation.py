@@ -38,7 +38,7 @@ CLOSE = 3  # steps from the goal at which the endgame begins
 MIN_GAIN = 2  # steps that a wall must gain in a selective search
 MAX_LAG = 1  # ... unless the player to move is behind by more than this
 LAST_STEPS = 1  # ... and unless the opponent is this close to its goal: then every blocking wall counts
-WALL_PERCENT = 20  # of the moves of playouts, while there are walls in hand
+WALL_PERCENT = 20  # share of walls among the moves of playouts, while there are walls in hand
 
 
 @kernel
@@ -51,33 +51,18 @@ def measure(board: Any, out: np.ndarray) -> int:
     mine, theirs = distance(board, me), distance(board, 1 - me)
     if mine == NO_PATH or theirs == NO_PATH:
         return -1 if mine == NO_PATH else 1
-    out[0] = theirs - mine
-    out[1] = _closeness(mine) - _closeness(theirs)
-    out[2] = board.left[me] - board.left[1 - me]
-    out[3] = _mobility(board, me) - _mobility(board, 1 - me)
-    out[4] = (theirs - _rows_to_go(board, 1 - me)) - (mine - _rows_to_go(board, me))
+    out[:] = 0
+    for player, steps, sign in ((me, mine, 1), (1 - me, theirs, -1)):
+        cell, row = board.pawn[player], board.pawn[player] // board.size
+        rows_to_go = board.size - 1 - row if player == 0 else row  # the length of the path without walls
+        out[0] -= sign * steps
+        if steps <= CLOSE:
+            out[1] += sign * (CLOSE + 1 - steps) ** 2  # each of the last steps is worth more than the one before
+        out[2] += sign * board.left[player]
+        for direction in range(4):
+            out[3] += sign * is_open(board, cell, direction)
+        out[4] -= sign * (steps - rows_to_go)
     return 0
-
-
-@inlined
-def _closeness(steps: int) -> int:
-    """Return 0, or 1, 4 and 9 for the last three steps: each is worth more than the one before."""
-    return (CLOSE + 1 - steps) ** 2 if steps <= CLOSE else 0
-
-
-@inlined
-def _mobility(board: Any, player: int) -> int:
-    cell, count = board.pawn[player], 0
-    for direction in range(4):
-        count += is_open(board, cell, direction)
-    return count
-
-
-@inlined
-def _rows_to_go(board: Any, player: int) -> int:
-    """Return the length of the path without walls."""
-    row = board.pawn[player] // board.size
-    return board.size - 1 - row if player == 0 else row
 
 
 @kernel
@@ -193,7 +178,7 @@ def is_legal_wall(board: Any, move: int) -> bool:
 
 @kernel
 def list_candidates(board: Any, selective: bool, waiting_plies: int, out: np.ndarray) -> int:
-    """Write the plausible moves that are legal; if `selective`, only those that gain.
+    """Write the plausible moves that are legal; if `selective`, only moves that gain.
 
     A wall that costs the opponent one step is no better than a step, and is used up. So it must cost two, unless the
     player to move is behind or the opponent is about to win. Selective pawn moves do not retreat; otherwise a player in

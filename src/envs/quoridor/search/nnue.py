@@ -40,7 +40,7 @@ from ..rules import (
     walls_closing,
 )
 
-SIZE, MAX_WALLS = 9, 10  # of the games that the network knows
+SIZE, MAX_WALLS = 9, 10  # the games that the network knows
 WORDS = 12
 FEATURES = 64 * WORDS
 MAX_LENGTH, MAX_BOTTLENECKS = 31, 15  # longer paths and more bottlenecks count as these
@@ -54,7 +54,7 @@ WEIGHT = 1024  # the integer of a weight of 1 in the second and third layer
 SCORE = 100  # points of one unit of log odds
 HIDDEN, NARROW = 128, 32  # widths of the layers
 SHIPPED = Path(__file__).parents[1] / "network.safetensors"
-MAX_BYTES = 1 << 20  # of a file, four times the shipped one
+MAX_BYTES = 1 << 20  # the largest file, four times the shipped one
 SAVED = ("first", "first_bias", "second", "second_bias", "third", "third_bias")
 
 
@@ -62,7 +62,7 @@ SAVED = ("first", "first_bias", "second", "second_bias", "third", "third_bias")
 def trace(board: Any, player: int, steps_too: bool, out: np.ndarray) -> int:
     """Write what is known about all shortest paths of a player into (PATH_WORDS,); return their length, or NO_PATH.
 
-    Their cells, without that of the pawn, and the number of cells that all of them visit (bottlenecks); if `steps_too`,
+    Their cells, without the cell of the pawn, and how many cells all of them visit (bottlenecks); if `steps_too`,
     also their steps, each as the cell south or west of it, and the walls across steps that all of them take.
     """
     low, high, steps = board.goal_low[player], board.goal_high[player], 0
@@ -110,7 +110,7 @@ def _between(
 
 @inlined
 def write_features(board: Any, paths: np.ndarray, lengths: np.ndarray, out: np.ndarray) -> None:
-    """Write the words of a position; `paths` (2, PATH_WORDS) and `lengths` (2,) are those of `trace`."""
+    """Write the words of a position; `paths` (2, PATH_WORDS) and `lengths` (2,) come from `trace`."""
     me = board.ply & 1
     other = 1 - me
     out[0], out[1] = board.horizontal, board.vertical
@@ -136,7 +136,7 @@ def _permuted(cells: np.ndarray, walls: np.ndarray) -> np.ndarray:
 
 _CELLS, _WALLS = np.arange(81).reshape(9, 9), np.arange(64).reshape(8, 8)
 _TURNED = _permuted(80 - _CELLS.ravel(), 63 - _WALLS.ravel())
-COLUMNS = np.stack([np.arange(FEATURES, dtype=np.int16), _TURNED])  # by player to move
+COLUMNS = np.stack([np.arange(FEATURES, dtype=np.int16), _TURNED])  # a row for each player to move
 MIRRORED = _permuted(_CELLS[:, ::-1].ravel(), _WALLS[:, ::-1].ravel())  # columns on the mirrored board
 
 
@@ -212,7 +212,7 @@ def refresh(network: Network, words: np.ndarray, player: int, sums: np.ndarray) 
 def update(
     network: Network, before: np.ndarray, words: np.ndarray, player: int, old: np.ndarray, sums: np.ndarray
 ) -> None:
-    """Compute the sums of the first layer from those of another position with the same player to move."""
+    """Compute the sums of the first layer from another position's sums (`old`), with the same player to move."""
     for j in range(HIDDEN):
         sums[j] = old[j]
     for i in range(WORDS):

@@ -63,7 +63,7 @@ MAX_HISTORY = 16_384
 # Mann 2002). If two threads write an entry at once, so that its words are of different positions, its key fits neither.
 # The data are, from the lowest bit on: score, evaluation without a search, move, depth, bound, age.
 STATIC_BIT, MOVE_BIT, DEPTH_BIT, BOUND_BIT, AGE_BIT = 21, 37, 45, 52, 54
-SCORE_OFFSET, STATIC_OFFSET = 1 << 20, 1 << 15  # to store signed numbers; of a move, NO_MOVE is stored as 0
+SCORE_OFFSET, STATIC_OFFSET = 1 << 20, 1 << 15  # signed numbers are stored with an offset, NO_MOVE as 0
 
 
 @by_reference
@@ -84,14 +84,14 @@ class Tree(NamedTuple):
     lengths: np.ndarray  # (ROWS, 2) int64
     words: np.ndarray  # (ROWS, WORDS) uint64: features
     sums: np.ndarray  # (ROWS, HIDDEN) int16: first layer of the network
-    known: np.ndarray  # (ROWS,) int64: whether `sums` are those of this line
+    known: np.ndarray  # (ROWS,) int64: whether `sums` belong to this line
     static: np.ndarray  # (ROWS,) int64: evaluation without a search
     reductions: np.ndarray  # (ROWS, MAX_MOVES) int64: of late moves, by depth and number
     table: np.ndarray  # (2^bits, 2) uint64, shared by threads: see above
     settings: np.ndarray  # int64, see below
 
 
-# Indices of Tree.settings, those of the first row for each search, the others from the options and the features.
+# Indices of Tree.settings: the first row is set for each search, the others from the options and the features.
 NODES, NODE_LIMIT, STOP, STOPPED, BEFORE, AGE = range(6)
 CONTEMPT, NARROW_DEPTH, FUTILITY, MARGIN = range(6, 10)
 KILLERS, COUNTER_MOVES, HISTORY, LATE_MOVE_REDUCTIONS = range(10, 14)
@@ -153,7 +153,7 @@ def evaluate(board: Any, tree: Tree, network: Network, height: int) -> int:
 
 @kernel
 def walls_across(board: Any, path: np.ndarray) -> tuple[Any, Any, Any, Any]:
-    """Return the walls across a step of the shortest paths found by `trace`, and those that may cut all of them.
+    """Return the walls across a step of the shortest paths found by `trace`, and the walls that may cut all of them.
 
     A wall closes two steps. If only one of them is on a shortest path, it cuts all paths only if they all take it.
     """
@@ -166,7 +166,7 @@ def walls_across(board: Any, path: np.ndarray) -> tuple[Any, Any, Any, Any]:
 
 @inlined
 def _add_walls(board: Any, cells: Any, offset: int, horizontal: bool, across: Any, both: Any) -> tuple[Any, Any]:
-    """Add the walls that close a step, and those that close two."""
+    """Add the walls that close a step to `across`, and the walls that close two to `both`."""
     while cells != ZERO:
         found = walls_closing(board, horizontal, offset + lowest(cells))
         both |= across & found
@@ -182,8 +182,8 @@ def list_moves(
     """Write the legal moves to search and the steps that each gains; return their number.
 
     A wall gains the steps by which it lengthens the path of the opponent more than the own one.
-    All pawn moves, and the walls across the shortest paths of the opponent that gain a step; if `wide`, also those that
-    gain nothing, and those around both pawns. `paths` and `lengths` are those of `trace`, by player.
+    All pawn moves, and the walls across the shortest paths of the opponent that gain a step; if `wide`, also walls that
+    gain nothing, and walls around both pawns. `paths` and `lengths` come from `trace`, by player.
     """
     me = board.ply & 1
     low, high = pawn_targets(board, me)
@@ -251,21 +251,6 @@ def _terminal_value(board: Any, tree: Tree, key: Any, height: int) -> int:
 @inlined
 def _field(data: Any, first_bit: int, bits: int) -> Any:
     return np.int64((data >> np.uint64(first_bit)) & np.uint64((1 << bits) - 1))
-
-
-@inlined
-def _probe(data: Any, depth: int, alpha: int, beta: int, height: int) -> int:
-    """Return the table's score if it suffices, else UNDECIDED; the table counts wins from its position."""
-    bound = _field(data, BOUND_BIT, 2)
-    if _field(data, DEPTH_BIT, 7) < depth or bound == 0:
-        return UNDECIDED
-    score = _field(data, 0, STATIC_BIT) - SCORE_OFFSET
-    if score > DECIDED:
-        score -= height
-    elif score < -DECIDED:
-        score += height
-    enough = bound == EXACT or (score >= beta if bound == LOWER else score <= alpha)
-    return score if enough else UNDECIDED
 
 
 @inlined
@@ -348,8 +333,12 @@ def negamax(board: Any, tree: Tree, network: Network, depth: int, alpha: int, be
     data = tree.table[row, 1]
     found, open_window = tree.table[row, 0] ^ data == key, beta - alpha > 1
     if found:
-        score = _probe(data, depth, alpha, beta, height)
-        if score != UNDECIDED and not open_window and board.ply + depth < board.ply_limit:
+        bound, score = _field(data, BOUND_BIT, 2), _field(data, 0, STATIC_BIT) - SCORE_OFFSET
+        if abs(score) > DECIDED:
+            score += height if score < 0 else -height  # the table counts wins from its position
+        enough = bound == EXACT or (bound == LOWER and score >= beta) or (bound == UPPER and score <= alpha)
+        deep = _field(data, DEPTH_BIT, 7) >= depth
+        if enough and deep and not open_window and board.ply + depth < board.ply_limit:
             return score  # near the limit the same position with fewer plies left has another value
         if depth <= 0:
             return _field(data, STATIC_BIT, 16) - STATIC_OFFSET
