@@ -8,7 +8,7 @@ import torch
 
 from src.config.build import build
 from src.core.errors import UserError
-from src.envs.deployment import observation, rules
+from src.envs.deployment import observation
 from src.envs.deployment.env import DeploymentEnv
 from src.envs.deployment.game import DeploymentGame
 from src.envs.deployment.net import Units, UnitsNet
@@ -20,7 +20,6 @@ from tests.envs.deployment.making import (
     DEADLOCK,
     begin,
     conf,
-    copied,
     full_game,
     random_action,
     roster,
@@ -100,22 +99,6 @@ def test_a_deadlock_is_visible_in_the_observation():
     facts, _, planes = seen(game, state)
     assert facts["placement_exists"] == 0
     assert planes["candidate"].sum() == 0
-
-
-def test_both_players_see_the_same_of_mirrored_positions():
-    """In a mirrored game the other player has the same observation after a rotation by 180 degrees."""
-    game = full_game("classic_mirror", "trench", deployment_type="fixed", deployment_max_unit_slots=5)
-    state = begin(game)
-    first, slots = game.observe(state), game.actions.unit_slots
-    other = copied(game, state)
-    other.games.games["turn"], other.games.games["to_move"] = 1, 1
-    other.games.games["active"] = state.games.games["active"][0] + slots
-    rules.write_mask(game.world, other.games, 0)
-    second = game.observe(other)
-    differing = np.flatnonzero(first[: len(GLOBAL)] != second[: len(GLOBAL)])
-    assert [GLOBAL[k] for k in differing] == ["second"]
-    np.testing.assert_array_equal(first[len(GLOBAL) :], second[len(GLOBAL) :])
-    np.testing.assert_array_equal(state.games.mask, other.games.mask)
 
 
 @pytest.fixture(scope="module", params=["deployment", "deployment_siege"])
