@@ -13,7 +13,7 @@ from stable_baselines3.common.vec_env import VecEnv
 from torch import Tensor
 
 from ...core.errors import UserError, require
-from ...core.play.capabilities import EpisodeStats, SupportsEpisodeStats
+from ...core.play.capabilities import SupportsEpisodeStats
 
 
 class MaskedVecEnv(VecEnv):
@@ -84,9 +84,18 @@ class MaskedVecEnv(VecEnv):
         mean_return, mean_length = np.mean(finished, axis=0).tolist()
         return {"train/episode_return": mean_return, "train/episode_length": mean_length}
 
-    @property
-    def stats(self) -> EpisodeStats | None:
-        return self.batch.episode_stats if isinstance(self.batch, SupportsEpisodeStats) else None
+    def episode_metrics(self) -> dict[str, float]:
+        """Return the metrics of `EpisodeStats`, if the environment has them."""
+        return self.batch.episode_stats.episode_metrics() if isinstance(self.batch, SupportsEpisodeStats) else {}
+
+    def diagnostics(self) -> tuple[dict[str, float], dict[str, np.ndarray]]:
+        """Return metrics to log and counts for `Run.diagnose`."""
+        return self.batch.episode_stats.diagnostics() if isinstance(self.batch, SupportsEpisodeStats) else ({}, {})
+
+    def continue_counts(self, earlier: "MaskedVecEnv") -> None:
+        """Count on from the games of an earlier stage: some counts are of the whole run."""
+        if isinstance(self.batch, SupportsEpisodeStats) and isinstance(earlier.batch, SupportsEpisodeStats):
+            self.batch.episode_stats.add_earlier(earlier.batch.episode_stats.run_counts())
 
     def state(self) -> dict[str, Any]:
         finished = np.array(self._finished, np.float64).reshape(-1, 2)

@@ -130,13 +130,12 @@ class MaskablePPOTrainer(Trainer[MaskablePPO]):
 
     def evaluate(self, metrics: dict[str, float]) -> None:
         """Also advance the curriculum."""
-        measured, stage, stats = self.measure(self.env), self.curriculum.stage, self.model.env.stats
-        correlations, counts = ({}, {}) if stats is None else stats.diagnostics()
+        measured, stage = self.measure(self.env), self.curriculum.stage
+        correlations, counts = self.model.env.diagnostics()
         self.curriculum.record(self.record(measured, metrics | correlations, counts))
         if self.curriculum.stage != stage:
             games = self._games()
-            if stats is not None and games.stats is not None:
-                games.stats.add_earlier(stats.run_counts())  # some counts are of the whole run
+            games.continue_counts(self.model.env)
             self._enter(games)
 
     def weights(self, dtype: torch.dtype = torch.float32) -> dict[str, Any]:

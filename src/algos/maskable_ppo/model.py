@@ -128,8 +128,7 @@ class Model(sb3_contrib.MaskablePPO):
             ) from error
         reported = self.logger.name_to_value
         metrics = {name: sign * float(reported[theirs]) for name, (theirs, sign) in REPORTED.items()}
-        episodes = {} if self.env.stats is None else self.env.stats.episode_metrics()
-        return metrics | self.env.take_finished() | episodes
+        return metrics | self.env.take_finished() | self.env.episode_metrics()
 
     def state(self) -> dict[str, Any]:
         """Return what training needs besides the weights; sb3 uses the global generators of numpy and torch."""
