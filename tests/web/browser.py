@@ -219,10 +219,6 @@ class Browser:
         field.send_keys(Keys.DELETE)
         field.send_keys(text)
 
-    def screenshot(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self.driver.save_screenshot(str(path))
-
     def _act(self, css: str, act: Callable[[ActionChains, WebElement], ActionChains]) -> None:
         def attempt() -> bool:
             element = self.find(css)

@@ -214,11 +214,6 @@ BOARD = (
 )
 
 
-def draw_focus(browser: Browser, height: int) -> None:
-    """Draw the place of the action elsewhere on the board that the script alone moves."""
-    browser.script("document.querySelector('.focus').style.marginTop = arguments[0]; document.body.append('')", height)
-
-
 @pytest.mark.parametrize(("motion", "behavior"), [("reduce", "instant"), ("no-preference", "smooth")])
 def test_the_script_follows_the_action_unless_a_person_scrolls(browser: Browser, motion: str, behavior: str):
     """The board may be there before the script, a busy browser may stop on the way, and some want less motion."""
@@ -242,8 +237,8 @@ def test_the_script_follows_the_action_unless_a_person_scrolls(browser: Browser,
         browser.press("+")
         browser.until(lambda: browser.script(zoom) == "300%", "the board to be zoomed")
         if behavior == "smooth":
-            browser.script("window.byHand = true; window.scrolls = []")
-            draw_focus(browser, 0)
+            elsewhere = "document.querySelector('.focus').style.marginTop = 0; document.body.append('')"
+            browser.script(f"window.byHand = true; window.scrolls = []; {elsewhere}")
             browser.until(lambda: browser.script("return scrolls.length"), "the board to scroll")
             time.sleep(1.3)
             assert not is_visible(browser, ".focus"), "a person has looked elsewhere meanwhile"

@@ -107,11 +107,18 @@ def outline(hexes: Iterable[Hex]) -> str:
 
 def ground(scenario: Scenario) -> str:
     """Draw the static parts: clickable hexes, walls, cover, zones, objectives and coordinates."""
-    board, kinds = scenario.board, defaultdict[tuple[str, str], list[Hex]](list)
+    board, kinds = scenario.board, defaultdict[tuple[str, str], list[Hex]](list)  # by CSS classes and description
+    goals = {one for at in board.objectives for one in board.objective_hexes(at)}
     for cell in range(board.cols * board.rows):
         one = (cell % board.cols, cell // board.cols)
+        pools = enumerate(scenario.pools, 1)
+        traits = [(f"zone-{player}", f"zone of player {player}") for player, pool in pools if one in pool]
+        traits += [("goal", "objective")] * (one in goals)
+        traits += [("cover", "cover: better saves against shooting, no sight through it")] * (one in board.cover)
+        if one in board.walls:
+            traits = [("wall", "wall")]
         if one not in board.forbidden:
-            kinds[_kind(scenario, one)].append(one)
+            kinds[" ".join(kind for kind, _ in traits), ", ".join(words for _, words in traits)].append(one)
     parts = []
     for (kind, words), hexes in kinds.items():  # in groups, because classes on every hex slow down each update
         drawn = "".join(f'<path d="{_path(one)}" data-id="hex-{one[1] * board.cols + one[0]}"/>' for one in hexes)
@@ -125,19 +132,6 @@ def ground(scenario: Scenario) -> str:
     for row in range(board.rows):
         parts.append(f'<text class="number" x="7" y="{center((0, row))[1] + 3:.1f}">{row}</text>')
     return _svg(board, "dp-ground", "the board", "".join(parts))
-
-
-def _kind(scenario: Scenario, one: Hex) -> tuple[str, str]:
-    """Return the CSS classes of a hex, and its description."""
-    if one in scenario.board.walls:
-        return "wall", "wall"
-    pools = enumerate(scenario.pools, 1)
-    kinds = [(f"zone-{player}", f"zone of player {player}") for player, pool in pools if one in pool]
-    if any(one in scenario.board.objective_hexes(at) for at in scenario.board.objectives):
-        kinds.append(("goal", "objective"))
-    if one in scenario.board.cover:
-        kinds.append(("cover", "cover: better saves against shooting, no sight through it"))
-    return " ".join(kind for kind, _ in kinds), ", ".join(words for _, words in kinds)
 
 
 def pieces(state: GameState, marks: Marks) -> str:
@@ -201,25 +195,21 @@ def _token(unit: Unit, marks: Marks) -> str:
     if marks.is_new and last is not None and last.start is not None and last.action.startswith(f"{unit.id} "):
         from_x, from_y = center(last.start)
         motion = f' class="moving" style="--dx:{from_x - x:.1f}px;--dy:{from_y - y:.1f}px"'
-    return (
-        f'<g class="{" ".join(classes)}" transform="translate({x:.1f} {y:.1f})" data-unit="{escape(unit.id)}" '
-        f'data-at="{unit.col} {unit.row}">'
-        f'<g{motion}><circle class="halo" r="19"/>{BODIES[unit.player]}'
-        f'<g class="sign">{sign(unit.profile)}</g><text class="name" y="10.3">{escape(unit.id)}</text>'
-        f'<text class="mark" x="12" y="-9">{flags}</text>{_health(unit)}</g></g>'
-    )
-
-
-def _health(unit: Unit) -> str:
-    """Draw a bar with one segment per hit point, filled if it is left."""
-    most, width = unit.profile.hp, 28.0
+    most, width = unit.profile.hp, 28.0  # of the bar, which has one segment per hit point, filled if it is left
     each, gap = width / most, min(1.2, 6 / most)
     segments = "".join(
         f'<rect class="hp{" lost" * (k >= unit.hp)}" x="{k * each - width / 2 + gap / 2:.2f}" y="13.5" '
         f'width="{each - gap:.2f}" height="4"/>'
         for k in range(most)
     )
-    return f'<rect class="hp-bar" x="-15.5" y="12" width="31" height="7" rx="2"/>{segments}'
+    return (
+        f'<g class="{" ".join(classes)}" transform="translate({x:.1f} {y:.1f})" data-unit="{escape(unit.id)}" '
+        f'data-at="{unit.col} {unit.row}">'
+        f'<g{motion}><circle class="halo" r="19"/>{BODIES[unit.player]}'
+        f'<g class="sign">{sign(unit.profile)}</g><text class="name" y="10.3">{escape(unit.id)}</text>'
+        f'<text class="mark" x="12" y="-9">{flags}</text>'
+        f'<rect class="hp-bar" x="-15.5" y="12" width="31" height="7" rx="2"/>{segments}</g></g>'
+    )
 
 
 def _heat(heat: Mapping[Hex, float]) -> list[str]:

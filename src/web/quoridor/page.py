@@ -244,7 +244,8 @@ class QuoridorPage(QuoridorMatchPage):
         else:
             self.result_box.set_visibility(False)
         self.evaluation_label.text = self.evaluation.text or "…"
-        self.bar.content = panels.share_bar(self.evaluation.share, self.turned)
+        style = f"{'top' if self.turned else 'bottom'}:0;height:{100 * self.evaluation.share:.1f}%"
+        self.bar.content = f'<div class="qr-bar"><div class="qr-bar-first" style="{style}"></div></div>'
         self.factors.content = panels.factor_bars(self.evaluation.parts)
         signs = self.review_panel.signs(match)
         self.move_list.draw(panels.move_list(match.names(), match.at(0).ply, self.now, signs))

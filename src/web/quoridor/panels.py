@@ -75,12 +75,6 @@ class Board(Clickable):
             self.on(name, drop, js_handler=_DROP)
 
 
-def share_bar(share: float, turned: bool) -> str:
-    """Return a vertical bar of the win share, filled from the side of player 1."""
-    side = "top" if turned else "bottom"
-    return f'<div class="qr-bar"><div class="qr-bar-first" style="{side}:0;height:{100 * share:.1f}%"></div></div>'
-
-
 def factor_bars(parts: Mapping[str, int]) -> str:
     """Return bars of the static evaluation: to the left for player 1, to the right for player 2."""
     rows = [
