@@ -13,14 +13,16 @@ from typing import Any
 
 import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.utils import get_object
 from omegaconf import OmegaConf
 
 from src.config import CONF, schema
 from src.config.agent_specs import quote_agents
+from src.config.build import build
 from src.config.cli import apply_group_aliases, expand_opponent
 from src.config.compose import validate
 from tests.lab import ROOT, Lab
-from tests.test_compositions import composed
+from tests.test_compositions import composed, options
 from tests.test_sweep import PLUGINS, need
 
 MANUAL = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -31,7 +33,7 @@ PAGES = [
     *sorted((ROOT / "src/envs").glob("*/*.md")),
     *sorted((ROOT / "experiments").rglob("README.md")),
 ]
-EXTEND = ROOT / "docs/extend.md"
+EXTEND, ALGORITHMS = ROOT / "docs/extend.md", ROOT / "docs/algorithms/index.md"
 FIRST = [ROOT / "docs/start.md", ROOT / "docs/configure.md"]  # their commands are composed in the fast tests
 LONGEST_CELL = 80  # characters, of tables that are written by hand
 GENERATED = re.compile(r"<!-- (headline results|results) -->.*?<!-- end of \1 -->", re.DOTALL)
@@ -139,6 +141,15 @@ def test_every_group_is_on_the_page():
 def test_every_option_is_on_the_page(group: str, page: str):
     text = (ROOT / f"docs/{page}.md").read_text()
     assert [path.stem for path in (CONF / group).glob("*.yaml") if f"`{path.stem}`" not in text] == []
+
+
+def test_the_table_of_algorithms_has_every_pair_that_fits():
+    rows = re.findall(r"^\| \[`(\w+)`\]\(\w+\.md\) \|(.*)\|.*\|$", ALGORITHMS.read_text(), re.MULTILINE)
+    shown = {algo: [cell.strip() == "yes" for cell in cells.split("|")] for algo, cells in rows}
+    games = ("tictactoe", "minesweeper_8x8", "quoridor", "deployment")
+    traits = [build(composed(f"env={name}").env, "env").game.traits for name in games]
+    needs = {name: get_object(composed(f"algo={name}").algo._target_).needs for name in options("algo")}
+    assert shown == {name: [needed <= known for known in traits] for name, needed in needs.items()}
 
 
 def test_the_page_of_metrics_is_up_to_date():
