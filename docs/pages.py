@@ -16,7 +16,7 @@ from mkdocs.structure.pages import Page
 ROOT = Path(__file__).parent.parent
 LINK = re.compile(r"(\]\()([^)#\s]+)((?:#[^)\s]*)?\))")
 IMAGE = re.compile(r'<img src="([^"]+)"')
-FOLDERS = ("conf", "src", "experiments")
+FOLDERS = ("docs", "conf", "src", "experiments")
 GENERATED_TABLE = "table.md"  # written by studies; the page beside it has the same table
 NO_API = ("web", "hydra_plugins", "__init__.py")  # the pages in the browser and Hydra's plugin have no API
 
@@ -57,15 +57,15 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     for path in modules():
         sections.setdefault(module_name(path.parent), []).append({path.stem: api_page(path)})
     assert config.nav is not None
-    config.nav.append({"API": [{name: entries} for name, entries in sections.items()]})
+    config.nav.append({"Reference": [{name: entries} for name, entries in sections.items()]})
     return config
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add pages, the files that they link to, and the API reference."""
-    for path in pages():
-        files.append(File.generated(config, str(path), abs_src_path=str(ROOT / path)))
-    for path in sorted({file for page in pages() for file in linked_files(page)}):
+    for file in [file for file in files if file.src_uri.endswith(".md")]:
+        files.remove(file)  # found in docs/ and named without that folder, which would break its links
+    for path in [*pages(), *sorted({file for page in pages() for file in linked_files(page)})]:
         files.append(File.generated(config, str(path), abs_src_path=str(ROOT / path)))
     for path in modules():
         name = module_name(path)

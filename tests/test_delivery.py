@@ -133,10 +133,10 @@ def test_every_command_has_a_console_script():
     assert scripts == sorted(f"boardlab-{path.stem.replace('_', '-')} = boardlab.{path.stem}:run" for path in modules)
 
 
-def test_extras_of_the_makefile_and_the_readme_agree():
+def test_extras_of_the_makefile_and_the_start_page_agree():
     extras = set(setup()["options.extras_require"])
     asked = re.findall(r"'\.\[([\w,]+)\]'", (ROOT / "Makefile").read_text())
     assert {extra for one in asked for extra in one.split(",")} <= extras
     (everything,) = (one for one in asked if one.startswith("test,"))
-    assert f"'.[{everything}]'" in (ROOT / "README.md").read_text()
+    assert f"'.[{everything}]'" in (ROOT / "docs/start.md").read_text()
     assert extras - set(everything.split(",")) == {"audit", "bench"}

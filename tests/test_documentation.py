@@ -1,32 +1,42 @@
 """The commands shown in the documentation are valid, and generated pages are up to date."""
 
+import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.utils import get_object
 from omegaconf import OmegaConf
 
 from src.config import CONF, schema
 from src.config.agent_specs import quote_agents
+from src.config.build import build
 from src.config.cli import apply_group_aliases, expand_opponent
 from src.config.compose import validate
-from tests.lab import ROOT
-from tests.test_compositions import composed
+from tests.lab import ROOT, Lab
+from tests.test_compositions import composed, options
 from tests.test_sweep import PLUGINS, need
 
+MANUAL = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PAGES = [
-    ROOT / "README.md",
-    CONF / "README.md",
-    ROOT / "CONTRIBUTING.md",
-    *sorted((ROOT / "src/envs").glob("*/README.md")),
+    *MANUAL,
+    ROOT / "CHANGELOG.md",
+    *sorted(CONF.rglob("README.md")),
+    *sorted((ROOT / "src/envs").glob("*/*.md")),
     *sorted((ROOT / "experiments").rglob("README.md")),
 ]
+EXTEND, ALGORITHMS = ROOT / "docs/extend.md", ROOT / "docs/algorithms/index.md"
+FIRST = [ROOT / "docs/start.md", ROOT / "docs/configure.md"]  # their commands are composed in the fast tests
+LONGEST_CELL = 80  # characters, of tables that are written by hand
+GENERATED = re.compile(r"<!-- (headline results|results) -->.*?<!-- end of \1 -->", re.DOTALL)
 COMMAND = re.compile(r"^(?:\S+=\S+ )*\S*(?:python|torchrun .*?) -m src\.(\w+)(?![\w.])(.*)$", re.MULTILINE)
 FLAGS = {"-m", "--cfg", "job", "hydra"}
 SCHEMAS: dict[str, Any] = {
@@ -51,17 +61,20 @@ REWRITES = {
 
 
 def commands(page: Path) -> Iterator[tuple[str, list[str]]]:
-    """Yield each command in the fenced blocks and its words; placeholders such as <run dir> become paths."""
+    """Yield each command in the fenced blocks and its words; placeholders such as <run dir> become paths.
+
+    Those with options of your own (--config-dir) are executed instead of composed.
+    """
     for block in page.read_text().split("```")[1::2]:
         for name, rest in COMMAND.findall(block.replace("\\\n", " ")):
             words = shlex.split(re.sub(r"<[^>]*>", "some/path", rest), comments=True)
-            if "..." not in words:
+            if "..." not in words and not any(word.startswith("--config-dir") for word in words):
                 yield name, [word for word in words if word not in FLAGS]
 
 
 SHOWN = [(name, words) for page in PAGES for name, words in commands(page)]
 COMPOSED = sorted({(name, tuple(words)) for name, words in SHOWN if name in SCHEMAS})
-OF_MAIN_PAGES = [(name, tuple(words)) for page in PAGES[:2] for name, words in commands(page)]
+OF_FIRST_PAGES = [(name, tuple(words)) for page in FIRST for name, words in commands(page)]
 
 
 def test_commands_of_the_pages_exist():
@@ -72,7 +85,7 @@ def test_commands_of_the_pages_exist():
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        pytest.param(*command, marks=() if command in OF_MAIN_PAGES else pytest.mark.slow, id=shlex.join(words))
+        pytest.param(*command, marks=() if command in OF_FIRST_PAGES else pytest.mark.slow, id=shlex.join(words))
         for command in COMPOSED
         for words in [[command[0], *command[1]]]
     ],
@@ -90,19 +103,90 @@ def test_a_command_of_a_page_composes(name: str, words: tuple[str, ...]):
     validate(cfg, SCHEMAS[name], unused=("opponent",))
 
 
+def test_a_command_is_shown_on_one_page_of_the_manual():
+    shown = Counter((name, *words) for page in MANUAL for name, words in commands(page) if words)
+    assert [shlex.join(command) for command, count in shown.items() if count > 1] == []
+
+
+def test_modules_and_targets_of_the_pages_exist():
+    blocks = "\n".join(block for page in PAGES for block in page.read_text().split("```")[1::2])
+    modules = set(re.findall(r"python -m ((?:src|experiments)[\w.]*)", blocks))
+    paths = {name: ROOT / name.replace(".", "/") for name in modules}
+    assert [name for name, path in paths.items() if not (path.with_suffix(".py").exists() or path.is_dir())] == []
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert set(re.findall(r"^make ([a-z]+)", blocks, re.MULTILINE)) <= targets
+
+
+def test_cells_of_tables_are_short():
+    long = []
+    for page in (page for page in MANUAL if page.name != "metrics.md"):
+        rows = re.findall(r"^\|(.*)\|$", GENERATED.sub("", page.read_text()), re.MULTILINE)
+        cells = [re.sub(r"!?\[([^]]*)\]\([^)]*\)", r"\1", cell).strip() for row in rows for cell in row.split("|")]
+        long += [(page.name, cell) for cell in cells if len(cell) > LONGEST_CELL]
+    assert long == []
+
+
+def test_the_front_page_is_short():
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 150
+
+
 def test_every_group_is_on_the_page():
-    page = (CONF / "README.md").read_text()
+    page = (ROOT / "docs/configure.md").read_text()
     groups = {path.name for path in CONF.iterdir() if path.is_dir() and path.name not in ("hydra", "__pycache__")}
     parts = {"net", "strategy", "teacher"}  # of algo
     assert [group for group in groups - parts if f"| `{group}` |" not in page] == []
 
 
+@pytest.mark.parametrize(("group", "page"), [("agent", "agents"), ("algo", "algorithms/index")])
+def test_every_option_is_on_the_page(group: str, page: str):
+    text = (ROOT / f"docs/{page}.md").read_text()
+    assert [path.stem for path in (CONF / group).glob("*.yaml") if f"`{path.stem}`" not in text] == []
+
+
+def test_the_table_of_algorithms_has_every_pair_that_fits():
+    rows = re.findall(r"^\| \[`(\w+)`\]\(\w+\.md\) \|(.*)\|.*\|$", ALGORITHMS.read_text(), re.MULTILINE)
+    shown = {algo: [cell.strip() == "yes" for cell in cells.split("|")] for algo, cells in rows}
+    games = ("tictactoe", "minesweeper_8x8", "quoridor", "deployment")
+    traits = [build(composed(f"env={name}").env, "env").game.traits for name in games]
+    needs = {name: get_object(composed(f"algo={name}").algo._target_).needs for name in options("algo")}
+    assert shown == {name: [needed <= known for known in traits] for name, needed in needs.items()}
+
+
 def test_the_page_of_metrics_is_up_to_date():
-    page = ROOT / "src/core/runs/METRICS.md"
+    page = ROOT / "docs/metrics.md"
     first = page.read_text().splitlines()[0]
-    assert "python -m src.core.runs.metrics > src/core/runs/METRICS.md" in first
+    assert "python -m src.core.runs.metrics > docs/metrics.md" in first
     done = subprocess.run([sys.executable, "-m", "src.core.runs.metrics"], cwd=ROOT, capture_output=True, text=True)
     assert page.read_text() == done.stdout, first
+
+
+@pytest.mark.slow
+def test_the_examples_of_extensions_run(lab: Lab):
+    """The page has the whole code: write it into a folder, and run the commands there."""
+    shutil.copytree(ROOT / "tests/extension", lab.folder / "tests/extension")
+    for example in re.findall(r"```(?:python|yaml)\n(.*?)```", EXTEND.read_text(), re.DOTALL):
+        path = lab.folder / example.splitlines()[0].removeprefix("# ")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(example)
+    shown = re.findall(r"^PYTHONPATH=(\S+) python -m src\.(\w+) (.*)$", EXTEND.read_text(), re.MULTILINE)
+    assert len(shown) == 5
+    for folder, module, words in shown:
+        quiet = ["logger=csv"] if module == "train" else []
+        environment = {"PYTHONPATH": f"{ROOT}:{folder}", "BOARDLAB_TRUST": "averages,linear,center"}
+        done = lab.run(module, *words.split(), *quiet, environment=environment)
+        assert done.returncode == 0, f"{words}\n{done.stderr}"
+
+
+@pytest.mark.slow
+def test_the_example_of_the_package_runs(tmp_path: Path):
+    (example,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs/python.md").read_text(), re.DOTALL)
+    pytest.importorskip("pettingzoo")
+    program = "import src\n" + example.replace('"experiments/', f'"{ROOT}/experiments/')
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "WANDB_MODE": "offline"}
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

@@ -69,9 +69,20 @@ def test_the_site_has_every_page_and_no_broken_link(tmp_path: Path):
     assert done.returncode == 0, done.stdout + done.stderr
     front = (tmp_path / "index.html").read_text()
     assert "Tactical board games" in front
-    for page in ("conf/index.html", "experiments/minesweeper_8x8/MODEL_CARD.html", "api/src.core.play.game.html"):
+    for page in (
+        "docs/start.html",
+        "docs/games/quoridor.html",
+        "docs/algorithms/index.html",
+        "experiments/minesweeper_8x8/MODEL_CARD.html",
+        "api/src.core.play.game.html",
+    ):
         assert (tmp_path / page).is_file(), page
     assert "Return the legal actions in ascending order" in (tmp_path / "api/src.core.play.game.html").read_text()
+    # The search works without a server and without other hosts.
+    assert "iframe-worker.js" in front
+    assert "unpkg.com" not in front
+    assert (tmp_path / "iframe-worker.js").is_file()
+    assert (tmp_path / "search/search_index.js").is_file()
     links = {link for link in re.findall(r'(?:href|src)="([^"#?]+)', front) if "://" not in link}
     assert len(links) > 50
     assert [link for link in links if not (tmp_path / link).exists()] == []

@@ -125,9 +125,9 @@ def is_documented(name: str) -> bool:
 
 
 def page() -> str:
-    """Return the content of METRICS.md."""
+    """Return the content of docs/metrics.md."""
     lines = [
-        "<!-- Written by: python -m src.core.runs.metrics > src/core/runs/METRICS.md -->",
+        "<!-- Written by: python -m src.core.runs.metrics > docs/metrics.md -->",
         "# Metrics",
         "",
         str(__doc__),
