@@ -8,7 +8,7 @@ TESTS ?= tests
 PIP := $(BIN)/pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help train play test testslow lint format docs audit newest golden notebooks profile bench faults experiment clean
+.PHONY: help train play test testslow lint format docs audit newest golden notebooks profile bench faults tables experiment clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 12
@@ -63,6 +63,9 @@ bench: $(VENV)/installed-bench  ## Measure ours beside the peers and beside the 
 
 faults: $(VENV)/installed-dev  ## Kill training runs, send garbage to the line protocol, read hostile files; hours
 	$(BIN)/python -m experiments.faults --jobs 2
+
+tables: $(VENV)/installed-dev  ## Write the tables of results into README.md and docs, from experiments/results.jsonl
+	$(BIN)/python -m experiments.measure --tables
 
 experiment: $(VENV)/installed  ## Run a study again: NAME=quoridor_ladder, and for more runs at a time ARGS="--jobs 4"
 	@test -f "experiments/$(NAME)/__main__.py" || { \
