@@ -26,7 +26,8 @@ MAX_THREADS = 256
 class RunnerAgent(Agent):
     """Follows a shortest path to its goal; a fraction `explore` of its moves is drawn from all legal ones instead.
 
-    With `explore_most` the fraction is drawn for each game, between both, as in the compiled batch (`VecQuoridor`).
+    With `explore_most` the fraction is drawn between both: for each game in the compiled batch (`VecQuoridor`), and
+    otherwise for each move, because an agent does not know which moves belong to one game.
     """
 
     @checked
@@ -35,7 +36,6 @@ class RunnerAgent(Agent):
         require(explore <= most, f"explore={explore} must not be greater than explore_most={explore_most}")
         self.explore, self.explore_most = float(explore), float(most)
         self.deterministic = most == 0
-        self._games: dict[int, tuple[int, float]] = {}  # latest ply and fraction of each, by the id of its generator
 
     def check(self, game: Game) -> None:
         super().check(game)
@@ -43,13 +43,7 @@ class RunnerAgent(Agent):
 
     def decide(self, game: Game, view: Position, rng: np.random.Generator) -> Decision:
         assert isinstance(game, Quoridor)
-        fraction = self.explore
-        if self.explore_most > self.explore:
-            ply, fraction = self._games.get(id(rng), (view.ply, 0.0))
-            if view.ply <= ply:  # another game: plies only increase
-                fraction = rng.uniform(self.explore, self.explore_most)
-            self._games[id(rng)] = view.ply, fraction
-        if fraction > 0 and rng.random() < fraction:
+        if self.explore_most > 0 and rng.random() < rng.uniform(self.explore, self.explore_most):
             return Decision(draw(rng, game.legal_actions(view)))
         return Decision(game.shortest_step(view))
 

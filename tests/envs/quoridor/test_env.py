@@ -105,17 +105,6 @@ def test_the_runner_runs():
         RunnerAgent().check(TicTacToe(symmetric=True))
 
 
-def test_a_runner_draws_its_share_of_random_moves_for_each_game():
-    """Were it drawn for each move, every game would have about 15 random moves of 30."""
-    runner, rng, state = RunnerAgent(0.0, 1.0), np.random.default_rng(0), GAME.initial(np.random.default_rng(0))
-    shares = []
-    for _ in range(100):
-        moves = [runner.decide(GAME, state._replace(ply=2 * number), rng).action for number in range(30)]
-        shares.append(np.mean([move != GAME.shortest_step(state) for move in moves]))
-    assert min(shares) < 0.1
-    assert max(shares) > 0.9
-
-
 @pytest.mark.slow
 def test_a_search_is_trained_measured_and_played_again(lab: Lab):
     common = ("env=quoridor", "env.game.size=5", "env.game.walls=2")
