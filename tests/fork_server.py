@@ -123,7 +123,7 @@ def _run(
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
-    sys.path[0] = folder
+    sys.path.insert(0, folder)
     sys.argv = [module, *arguments]
     code = 0
     try:
