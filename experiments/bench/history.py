@@ -26,7 +26,7 @@ class Place(NamedTuple):
 
     machine: str
     versions: str
-    commit: str  # with a + where files were changed since
+    commit: str  # with a + where src or conf was changed since
 
     @staticmethod
     def here() -> "Place":
@@ -105,6 +105,6 @@ def _commit() -> str:
         return done.stdout.strip()
 
     try:
-        return git("rev-parse", "--short", "HEAD") + ("+" if git("status", "--porcelain") else "")
+        return git("rev-parse", "--short", "HEAD") + ("+" if git("status", "--porcelain", ":/src", ":/conf") else "")
     except (OSError, subprocess.CalledProcessError):
         return ""
