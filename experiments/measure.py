@@ -25,6 +25,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from omegaconf import OmegaConf
+
 from experiments.bench.history import Place
 from experiments.composition import composed
 from src.config.cli import expand_opponent
@@ -35,7 +37,7 @@ from src.core.runs.run import checkpoint_path
 
 ROOT = Path(__file__).parents[1]
 RESULTS = Path(__file__).with_name("results.jsonl")
-MEASURED = ("src.envs.", "src.algos.", "src.nets.")  # the rest of src carries games out, and does not play them
+MEASURED = ("src.envs.", "src.algos.", "src.nets.", "src.core.play.", "src.core.seeding")  # the rest plays no game
 
 
 @dataclass(frozen=True)
@@ -120,21 +122,24 @@ def code_digest(command: str) -> str:
     module, *words = shlex.split(command)
     overrides = expand_opponent(words) if module == "evaluate" else words
     cfg: Any = composed(module, *overrides)
-    parts: dict[str, Any] = {name: cfg[name] for name in ("env", "agent", "opponent", "algo") if name in cfg}
-    runs = [ROOT / node["run"] for node in _nodes(parts) if node.get("run") is not None]
-    parts |= {str(run): read_config(run)["algo"] for run in runs}
-    modules = {str(node["_target_"]).rpartition(".")[0] for node in _nodes(parts) if "_target_" in node}
-    weights = [hashlib.sha256(checkpoint_path(run, "best").read_bytes()).hexdigest() for run in runs]
-    identity = [command, *weights, *sorted({source_digest(path) for path in _imported(modules)})]
-    return hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:12]
+    names = [name for name in ("env", "agent", "opponent", "algo", "curriculum") if name in cfg]
+    settings: Any = {name: OmegaConf.to_container(cfg[name], resolve=True) for name in names}
+    runs = sorted({ROOT / node["run"] for node in _nodes(settings) if node.get("run") is not None})
+    settings |= {run.name: read_config(run)["algo"] for run in runs}
+    files = _imported({str(node["_target_"]).rpartition(".")[0] for node in _nodes(settings) if "_target_" in node})
+    weights = {path for folder in {file.parent for file in files} for path in folder.glob("*.safetensors")}
+    weights |= {checkpoint_path(run, "best") for run in runs}
+    digests = sorted(hashlib.sha256(path.read_bytes()).hexdigest() for path in weights)
+    identity = [command, settings, digests, sorted({source_digest(path) for path in files})]
+    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:12]
 
 
-def _nodes(tree: Any) -> Iterator[Any]:
+def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
     """Yield every mapping of a configuration."""
-    if hasattr(tree, "items"):
+    if isinstance(tree, dict):
         yield tree
-        for value in tree.values():
-            yield from _nodes(value)
+    for value in tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ():
+        yield from _nodes(value)
 
 
 def _imported(modules: set[str]) -> set[Path]:
@@ -270,6 +275,8 @@ def all_tables() -> str:
     rows, parts = read(), []
     for table in dict.fromkeys(one.table for one in MEASUREMENTS):
         shown = [one for one in MEASUREMENTS if one.table == table and one.name in rows]
+        if not shown:
+            continue
         commands = "\n".join(rows[one.name]["command"] for one in shown)
         lines = "\n".join(line(one, rows[one.name]) for one in shown)
         parts.append(f"## {table}\n\n{HEAD}\n{lines}\n\n```\n{commands}\n```")

@@ -40,13 +40,15 @@ class Command:
         streams: list[IO[str] | None] = []
         theirs: list[Connection] = []
         for mode in ("w", "r", "r"):
+            if mode == "r" and len(streams) == 1 and stdout is not None:
+                streams.append(None)
+                theirs.append(Connection(os.dup(stdout.fileno()), readable=False))
+                continue
             reader, writer = CONTEXT.Pipe(duplex=False)
             ours, given = (writer, reader) if mode == "w" else (reader, writer)
             streams.append(open(os.dup(ours.fileno()), mode, encoding="utf-8"))  # noqa: PTH123, SIM115 (a descriptor)
             theirs.append(given)
         self.stdin, self.stdout, self.stderr = streams
-        if stdout is not None:
-            self.stdout, theirs[1] = None, Connection(os.dup(stdout.fileno()), readable=False)
         self.returncode: int | None = None
         self._process = CONTEXT.Process(
             target=_run, args=(module, arguments, str(folder), dict(environment), theirs), daemon=True

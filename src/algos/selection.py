@@ -36,10 +36,13 @@ def selection_metrics(env: Any, agent: Agent, episodes: int, seed: int, opening_
     if env.game.players == 2:
         metrics |= elo_metrics(tallies[0], "eval")
     if len(tallies) > 1:
-        metrics |= win_rate_metrics(Tally.sum(tallies), "eval/all")
+        total = Tally.sum(tallies)
+        metrics |= win_rate_metrics(total, "eval/all")
+        variance = sum(one.games * one.win_rate * (1 - one.win_rate) for one in tallies)
+        metrics["eval/all/win_rate_error"] = math.sqrt(variance) / total.games
     if lines := every_reply(env.game, agent):
-        total = Tally.sum(lines.values())
-        metrics["eval/not_lost_share"] = 1 - total.losses / total.games
+        every = Tally.sum(lines.values())
+        metrics["eval/not_lost_share"] = 1 - every.losses / every.games
     return metrics
 
 
@@ -52,5 +55,5 @@ def selection_error(metrics: Mapping[str, float]) -> float:
     """Return the standard error of the `selection_score`: 0 if it is exact."""
     if "eval/not_lost_share" in metrics:
         return 0.0
-    rate, games = selection_score(metrics), metrics.get("eval/all/episodes", metrics["eval/episodes"])
-    return math.sqrt(rate * (1 - rate) / games)
+    rate = metrics["eval/win_rate"]
+    return metrics.get("eval/all/win_rate_error", math.sqrt(rate * (1 - rate) / metrics["eval/episodes"]))

@@ -31,7 +31,6 @@ from ..core.play.arena import require_varied
 from ..core.play.capabilities import SupportsAgentMetrics, add_up
 from ..core.play.curriculum import Curriculum
 from ..core.ranges import Count, Interval, NonNegative, NonNegativeInt, Plies, Positive, check_fields
-from ..core.runs.report import first_baseline
 from ..core.runs.run import Environment, Run
 from .compute import Compute
 from .selection import selection_error, selection_metrics, selection_score
@@ -65,7 +64,8 @@ class LearnerConfig(ABC):
 
     def check_evaluation(self, env: Environment, agent: Agent) -> None:
         """Raise `UserError` if all games of an evaluation would be the same two."""
-        require_varied(env.game, agent, first_baseline(env), self.eval_opening_plies, self.eval_episodes)
+        for opponent in env.baselines.values() if env.game.players == 2 else ():
+            require_varied(env.game, agent, opponent, self.eval_opening_plies, self.eval_episodes)
 
     def fit(self, env: Environment, curriculum: Curriculum, run: Run) -> Any:
         threads = self.compute.threads

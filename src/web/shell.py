@@ -123,7 +123,7 @@ def _add_rules_button(page: PageEntry) -> ui.dialog:
 def asset(package: str | None, name: str) -> str:
     """Return the text of a file beside the modules of a package."""
     assert package is not None
-    return files(package).joinpath(name).read_text()
+    return files(package).joinpath(name).read_text(encoding="utf-8")
 
 
 def add_style(package: str) -> None:

@@ -1,4 +1,5 @@
 import csv
+import pickle
 from dataclasses import replace
 from typing import Any
 
@@ -382,3 +383,32 @@ def test_what_cannot_be_learned_is_refused_before_anything_is_written():
     learner(eval_opening_plies=1).check(env, NO_CURRICULUM)
     with pytest.raises(UserError, match=r"algo\.compute\.precision=float16 needs a scaled loss"):
         learner(compute=replace(CPU, precision="float16"))
+
+
+def test_the_same_seed_gives_the_same_run(tmp_path):
+    for name, seed in (("a", 3), ("b", 3), ("c", 4)):
+        (tmp_path / name).mkdir()
+        fit(tmp_path / name, tictactoe(), seed=seed)
+    assert rows(tmp_path / "a") == rows(tmp_path / "b") != rows(tmp_path / "c")
+
+
+def test_a_checkpoint_is_read_without_pickle_and_without_the_environment(tmp_path, monkeypatch):
+    trained = fit(tmp_path, tictactoe())
+
+    def refuse(*_, **__):
+        raise AssertionError("nothing is unpickled")
+
+    for owner, name in ((pickle, "load"), (pickle, "loads"), (pickle, "Unpickler"), (torch, "load")):
+        monkeypatch.setattr(owner, name, refuse)
+    game = TicTacToe(symmetric=True)
+    for name in ("last", "best"):
+        saved = checkpoint.load(tmp_path / f"checkpoints/{name}.safetensors")["learner"]
+        agent = learner().load_agent(saved)
+        agent.check(game)
+    views = ["." * 9, "X...O...."]
+    pairs = zip(
+        *(player.decide_batch(game, views, [np.random.default_rng(0)] * 2) for player in (agent, trained)), strict=True
+    )
+    for one, other in pairs:
+        assert one.action == other.action
+        np.testing.assert_array_equal(one.info["action_probability"], other.info["action_probability"])

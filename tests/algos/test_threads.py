@@ -15,13 +15,16 @@ from src.core.errors import UserError
 from src.core.play.agent import Agent
 from src.core.play.curriculum import Curriculum
 from src.core.runs import checkpoint
+from src.core.runs.config_file import read_config
 from src.core.runs.run import Run
 from src.nets.boards import CNN
 from tests.algos.test_imitation import imitation
 from tests.algos.test_imitation import minesweeper as board
 from tests.algos.test_maskable_ppo import learner as maskable_ppo
 from tests.algos.test_ppo import CPU, killed_after, ppo, run_in
-from tests.test_train import rows_without_times
+from tests.lab import Lab
+from tests.test_sweep import SWEEP, need
+from tests.test_train import results_without_times, rows_without_times
 
 NO_LADDER = Curriculum({}, None)
 TWO = replace(CPU, threads=2)
@@ -103,3 +106,20 @@ def test_an_agent_computes_with_the_threads_of_its_run():
 def test_no_threads_are_refused():
     with pytest.raises(UserError, match="threads=0 must be a whole number"):
         Compute("cpu", "float32", compile=False, threads=0)
+
+
+@pytest.mark.slow
+def test_a_job_of_a_sweep_is_the_single_run(lab: Lab):
+    """The joblib launcher limits each job to its share of the cores."""
+    need("hydra_joblib_launcher", "sweep")
+    sizes = ("algo.num_envs=64", "algo.steps_per_env=16", "algo.mini_batches=2", "algo.total_steps=4096")
+    network = ("net_defaults.channels=16", "net_defaults.blocks=1")
+    episodes = ("algo.eval_every=2048", "algo.eval_episodes=50", "evaluation.episodes=50")
+    command = ("env=minesweeper_8x8", "algo=ppo", "device=cpu", "logger=csv", *sizes, *network, *episodes)
+    done = lab.run("train", "-m", "launcher=joblib", "seed=1,2", *command, SWEEP, fresh=True)
+    assert done.returncode == 0, done.stderr
+    single = lab.train("seed=2", *command)
+    job = lab.folder / "sweep/1"
+    assert read_config(job)["algo"]["compute"]["threads"] == 2, "for a resume"
+    assert_same_run(job, single)
+    assert results_without_times(job) == results_without_times(single)

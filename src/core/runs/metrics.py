@@ -24,6 +24,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "checkpoint, unless eval/not_lost_share is logged",
         "eval/all/win_rate_low": "lower end of its 95% Wilson interval",
         "eval/all/win_rate_high": "upper end of its 95% Wilson interval",
+        "eval/all/win_rate_error": "its standard error, from the games against each baseline",
         "eval/all/episodes": "games against all baselines in that evaluation",
         "eval/win_rate_curve": "an image: the metric that selects the best checkpoint over the steps, with the results "
         "of the final evaluation",
@@ -79,7 +80,8 @@ GROUPS: dict[str, dict[str, str]] = {
         "train/chosen_share": "share of steps in which the policy chose an action; the others played all safe ones",
         "train/diagnostics": "an image: how often each action was chosen in training, in the current curriculum "
         "stage; drawn with every evaluation",
-        "eval/stage_score": "win rate on the current stage of the curriculum, compared with curriculum.promote_at",
+        "eval/stage_score": "the score that selects checkpoints, on the current stage of the curriculum; compared with "
+        "curriculum.promote_at",
         "losses/loss": "the weighted sum of the losses below; all are means over the updates since the previous row",
         "losses/policy_loss": "clipped surrogate objective, negated; "
         "for imitation the cross entropy with the teacher's actions, for AlphaZero with the policies found by search",

@@ -270,15 +270,8 @@ class Run:
         return checkpoint_path(self.directory, name)
 
 
-def _do_nothing(run: "WorkerRun", *_: object, **__: object) -> None:
-    """Leave it to rank 0."""
-
-
 class WorkerRun(Run):
     """The run on all ranks except 0: takes part in collective operations and writes nothing."""
-
-    seconds = 0.0  # rank 0 measures time
-    __exit__ = finish = diagnose = log = save = save_best = _do_nothing
 
     def __init__(
         self, directory: Path, config: dict[str, Any], tracker: Tracker | None, on_evaluation: Observer | None = None
@@ -288,8 +281,30 @@ class WorkerRun(Run):
     def __enter__(self) -> "WorkerRun":
         return self
 
+    def __exit__(self, error_type: type[BaseException] | None, *_: object) -> None:
+        pass
+
+    def finish(self, metrics: Mapping[str, float], result: Mapping[str, Any]) -> None:
+        pass
+
+    def diagnose(self, counts: Mapping[str, np.ndarray]) -> None:
+        pass
+
+    @property
+    def seconds(self) -> float:
+        return 0.0  # rank 0 measures time
+
+    def log(self, step: int, metrics: Mapping[str, float]) -> None:
+        pass
+
     def restore(self) -> dict[str, Any] | None:
         return ranks.broadcast(None)
+
+    def save(self, learner: dict[str, Any] | None) -> None:
+        pass
+
+    def save_best(self, score: float, learner: dict[str, Any], error: float = 0.0, win_rate: float = 0.0) -> None:
+        pass
 
     def save_when_due(self, learner: Callable[[], dict[str, Any]]) -> None:
         if ranks.broadcast(False):

@@ -118,7 +118,7 @@ class HybridAgent(SolverAgent):
     def decide_batch(self, game: Game, views: Sequence[Any], rngs: Sequence[np.random.Generator]) -> list[Decision]:
         """Decide for all games; the network evaluates the positions after all guesses in one batch."""
         found = map_in_threads(lambda view: self._infer(game, view, rngs[0]), views)
-        boards = [one.boards for one in found if isinstance(one, Guesses)]
+        boards, wins = [one.boards for one in found if isinstance(one, Guesses)], np.zeros(0)
         if boards:
             wins = (self.value_net.values(np.concatenate(boards).reshape(-1, *views[0].visible.shape)) + 1) / 2
         decisions: list[Decision] = []

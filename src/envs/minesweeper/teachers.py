@@ -146,7 +146,10 @@ def _play_by_rules(
                 moves[count] = visible.size + cell
                 count += 1
         if count == 0:
-            rules.reveal(boards, 0, safest(visible, known, game.mines, e, probability))
+            guess = safest(visible, known, game.mines, e, probability)
+            if guess < 0:
+                break
+            rules.reveal(boards, 0, guess)
             continue
         move = moves[below(game, count)]
         batch.observation[used], batch.aux_target[used] = visible, number == MINE_CODE

@@ -8,7 +8,7 @@ from ...core.errors import UserError
 from ...core.play.game import Canonical, TabularGame, Trait
 from ...core.play.search_interface import Symmetry, board_symmetries
 from . import rules
-from .rules import EMPTY, STONES, TRANSFORMS, legal_cells
+from .rules import EMPTY, STONES, TRANSFORMS, BoardEncoding, legal_cells
 
 
 class TicTacToe(TabularGame[str]):
@@ -66,7 +66,7 @@ class TicTacToe(TabularGame[str]):
         return state
 
     def read_position(self, text: str) -> str:
-        return rules.read_board(text)
+        return BoardEncoding.to_state_key(text)
 
 
 @cache

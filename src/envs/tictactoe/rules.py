@@ -47,14 +47,23 @@ def play(state: str, cell: int) -> str:
     return state[:cell] + STONES[seat_to_move(state)] + state[cell + 1 :]
 
 
-def read_board(board: Sequence[str]) -> str:
-    """Return the position of nine strings: "X", "O", and "" or "." for an empty cell."""
-    cells = [cell or EMPTY for cell in board]
-    if len(cells) != 9 or not set(cells) <= {*STONES, EMPTY}:
-        raise UserError(f'a board has nine cells "X", "O" or "", not {list(board)}')
-    if cells.count("X") - cells.count("O") not in (0, 1):
-        raise UserError(f"{''.join(cells)} is not reachable: X moves first and turns alternate")
-    return "".join(cells)
+class BoardEncoding:
+    """Boards as sequences of nine strings: "X", "O", and "" or "." for an empty cell."""
+
+    @staticmethod
+    def to_state_key(board: Sequence[str]) -> str:
+        cells = [cell or EMPTY for cell in board]
+        if len(cells) != 9 or not set(cells) <= {*STONES, EMPTY}:
+            raise UserError(f'a board has nine cells "X", "O" or "", not {list(board)}')
+        if cells.count("X") - cells.count("O") not in (0, 1):
+            raise UserError(f"{''.join(cells)} is not reachable: X moves first and turns alternate")
+        return "".join(cells)
+
+    @staticmethod
+    def get_legal_moves(board: Sequence[str]) -> list[int]:
+        """Return the empty cells in ascending order; an empty list once the game is won."""
+        state = BoardEncoding.to_state_key(board)
+        return list(legal_cells(state))
 
 
 # Symmetries

@@ -8,11 +8,8 @@ import torch
 from src.envs.minesweeper.config import EnvConfig
 from src.envs.minesweeper.env import MinesweeperEnv
 from src.envs.minesweeper.reward import Reward
-from src.envs.minesweeper.solver.engine import MINE, SAFE, flatten, make_engine
-from src.envs.minesweeper.solver.single_point import deduce
 from src.envs.minesweeper.torch_env import TorchMinesweeper
 from src.envs.minesweeper.torch_rules import blank_games, replaced, started
-from src.envs.minesweeper.variant import HIDDEN
 from src.envs.minesweeper.vec_env import VecMinesweeper
 
 FIELDS = {"rows": "H", "cols": "W", "mines": "mine_count", "safe_neighborhood": "guarantee_safe_neighborhood"}
@@ -56,14 +53,6 @@ def make_batch(backend: str, count: int, **settings: Any) -> Any:
 
 def to_backend(backend: str, array: np.ndarray) -> Any:
     return array if backend == "numpy" else torch.from_numpy(array)
-
-
-def forced_moves(visible: np.ndarray, mines: int) -> list[tuple[str, int]]:
-    """Return the moves that the two classic rules and the mine count prove; flags on the board are ignored."""
-    flat, known = flatten(visible), np.zeros(visible.size, np.int8)
-    assert deduce(flat, known, mines, make_engine(visible.shape, 1))
-    reveals = [("reveal", int(cell)) for cell in np.flatnonzero((known == SAFE) & (flat < 0))]
-    return reveals + [("flag", int(cell)) for cell in np.flatnonzero((known == MINE) & (flat == HIDDEN))]
 
 
 def set_boards(env: TorchMinesweeper, mines: torch.Tensor, first: torch.Tensor | None, which: torch.Tensor) -> None:

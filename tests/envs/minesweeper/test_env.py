@@ -13,11 +13,12 @@ from src.envs.minesweeper import rules
 from src.envs.minesweeper.env import MinesweeperEnv
 from src.envs.minesweeper.reward import Reward
 from src.envs.minesweeper.torch_env import TorchMinesweeper
+from src.envs.minesweeper.variant import HIDDEN
 from src.envs.minesweeper.vec_env import VecMinesweeper
 from tests.envs.minesweeper.making import make_env
 from tests.test_compositions import composed
 
-STEP = -1e-4
+STEP, CELL = -1e-4, 0.01
 
 
 def make(text: str, **settings: Any) -> MinesweeperEnv:
@@ -33,6 +34,52 @@ def make(text: str, **settings: Any) -> MinesweeperEnv:
 
 def board(env: MinesweeperEnv) -> np.ndarray:
     return env._batch.boards.visible[0].copy()
+
+
+@pytest.mark.parametrize("safe_neighborhood", [False, True])
+def test_env_initial_click_safe(safe_neighborhood: bool) -> None:
+    mines = 25 - 9 if safe_neighborhood else 24
+    env = make_env(rows=5, cols=5, mines=mines, safe_neighborhood=safe_neighborhood)
+    for action in range(25):
+        for seed in range(5):
+            env.reset(seed=seed)
+            assert not env.mine_mask().any()
+            _, reward, _, _, info = env.step(action)
+            assert reward > 0
+            assert info["rewards"]["outcome"] >= 0
+            row, col = divmod(action, 5)
+            near = env.mine_mask()[max(row - 1, 0) : row + 2, max(col - 1, 0) : col + 2]
+            assert near.sum() == 0 if safe_neighborhood else not env.mine_mask()[row, col]
+            assert env.mine_mask().sum() == mines
+
+
+def test_flood_fill_counts_new_cells() -> None:
+    #  . . 1 0 0    a reveal in the right columns opens nine cells, one of which may be open before
+    #  . * 1 0 0
+    #  . . 1 0 0
+    env = make("..... .*... .....")
+    _, reward, *_, info = env.step(4)
+    assert np.flatnonzero(board(env) >= 0).tolist() == [2, 3, 4, 7, 8, 9, 12, 13, 14]
+    assert reward == pytest.approx(9 * CELL + STEP)
+    assert info["rewards"]["progress"] == pytest.approx(9 * CELL)
+    env = make("..... .*... .....")
+    assert env.step(7)[1] == pytest.approx(CELL + STEP)
+    _, reward, *_, info = env.step(4)
+    assert reward == pytest.approx(8 * CELL + STEP), "a cell that is open already pays no second time"
+    assert info["safe_revealed"] == pytest.approx(9 / 14)
+
+
+def test_win_loss_detection() -> None:
+    """The last step has the last progress and the outcome, and no penalty."""
+    env = make("*..")
+    _, reward, terminated, truncated, info = env.step(2)
+    assert (terminated, truncated, info["won"]) == (True, False, True)
+    assert info["rewards"] == {"progress": pytest.approx(2 * CELL), "outcome": 1, "step": 0, "invalid": 0, "flag": 0}
+    assert reward == pytest.approx(1 + 2 * CELL)
+    env = make("*..")
+    _, reward, terminated, truncated, info = env.step(0)
+    assert (terminated, truncated, info["won"], reward) == (True, False, False, -1)
+    assert board(env)[0] == HIDDEN
 
 
 def test_action_mask_consistency() -> None:

@@ -16,6 +16,7 @@ from src.envs.minesweeper.solver import (
     choose,
     engine,
     exact_moves,
+    forced_moves,
     heuristic_moves,
     mine_probabilities,
     rules_moves,
@@ -31,7 +32,6 @@ from src.envs.minesweeper.solver.engine import (
 from src.envs.minesweeper.solver.probability import examine
 from src.envs.minesweeper.solver.single_point import propagate_all
 from src.envs.minesweeper.variant import FLAGGED, HIDDEN
-from tests.envs.minesweeper.making import forced_moves
 
 MAX_HIDDEN = 13
 

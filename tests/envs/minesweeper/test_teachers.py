@@ -3,11 +3,10 @@ import pytest
 
 from src.core.errors import UserError
 from src.envs.minesweeper.game import Minesweeper
-from src.envs.minesweeper.solver import analyze, choose
+from src.envs.minesweeper.solver import analyze, choose, forced_moves
 from src.envs.minesweeper.teachers import UNKNOWN_VALUE, ExactTeacher, RulesTeacher, Teacher
 from src.envs.minesweeper.variant import Encoding
 from src.envs.tictactoe.game import TicTacToe
-from tests.envs.minesweeper.making import forced_moves
 
 
 def board(rows: int = 5, cols: int = 7, mines: int = 6, **settings) -> Minesweeper:

@@ -238,3 +238,19 @@ def test_labels_are_the_mines_under_every_hidden_cell(first_click: str, frontier
                     assert around[row : row + 3, col : col + 3].sum() == board[row, col]
                     checked += 1
     assert checked > 100
+
+
+def test_policy_masking_no_invalid_actions() -> None:
+    """Actions sampled from the mask are never invalid."""
+    batch = VecMinesweeper(32, make_config(rows=6, cols=6, mines=6, max_steps=60))
+    batch.reset(seed=1)
+    rng, invalid, ended = np.random.default_rng(0), 0, 0
+    for _ in range(300):
+        chances = rng.random((32, batch.game.num_actions))
+        *_, info = batch.step(np.argmax(np.where(batch.action_masks(), chances, -1.0), axis=1))
+        assert not np.any(info["rewards"]["invalid"])
+        if "final_info" in info:
+            invalid += int(info["final_info"]["invalid_steps"].sum())
+            ended += int(info["_final_info"].sum())
+    assert ended > 100
+    assert invalid == 0

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from src.core.errors import UserError
 from src.envs.tictactoe import rules
 from src.envs.tictactoe.game import TicTacToe
+from src.envs.tictactoe.rules import BoardEncoding
 
 GAME = TicTacToe(symmetric=True)
 START = GAME.initial(np.random.default_rng(0))
@@ -67,12 +68,22 @@ def test_there_are_eight_different_symmetries_and_they_form_a_group():
     assert {tuple(a[b[cell]] for cell in range(9)) for a in maps for b in maps} == maps
 
 
-def test_symmetries_do_what_their_names_say():
-    images = {name: moves[:2] for name, moves in rules.TRANSFORMS.items()}  # of the corner 0 and the edge 1
-    assert images == {
-        **{"Identity": (0, 1), "Rot90": (2, 5), "Rot180": (8, 7), "Rot270": (6, 3)},
-        **{"FlipVertical": (6, 7), "FlipHorizontal": (2, 1), "FlipMainDiagonal": (0, 3), "FlipAntiDiagonal": (8, 5)},
-    }
+@pytest.mark.parametrize(
+    ("name", "image_of_corner_0", "image_of_edge_1"),
+    [
+        ("Identity", 0, 1),
+        ("Rot90", 2, 5),
+        ("Rot180", 8, 7),
+        ("Rot270", 6, 3),
+        ("FlipVertical", 6, 7),
+        ("FlipHorizontal", 2, 1),
+        ("FlipMainDiagonal", 0, 3),
+        ("FlipAntiDiagonal", 8, 5),
+    ],
+)
+def test_symmetries_do_what_their_names_say(name, image_of_corner_0, image_of_edge_1):
+    moves = rules.TRANSFORMS[name]
+    assert (moves[0], moves[1]) == (image_of_corner_0, image_of_edge_1)
 
 
 def test_without_symmetry_a_position_stands_for_itself():
@@ -88,14 +99,24 @@ def test_an_illegal_move_is_refused(state):
             GAME.play(state, action)
 
 
-def test_a_board_of_strings_is_read():
-    assert rules.read_board(["X", "", "", "", "O", "", "", "", ""]) == "X...O...."
+def test_a_won_game_is_over_even_with_empty_cells():
+    assert GAME.outcome("XXXOO....") == 1
+    assert GAME.outcome("XX.OOOX..") == -1
+    assert GAME.legal_actions("XXXOO....") == []
+    assert GAME.outcome("XOXXOOOXX") == 0
+
+
+def test_board_encoding():
+    board = ["X", "", "", "", "O", "", "", "", ""]
+    assert BoardEncoding.to_state_key(board) == "X...O...."
+    assert BoardEncoding.get_legal_moves(board) == [1, 2, 3, 5, 6, 7, 8]
+    assert BoardEncoding.get_legal_moves(list("XXXOO") + [""] * 4) == []
 
 
 @pytest.mark.parametrize("board", [["X"] * 8, ["Z", *[""] * 8], ["O", *[""] * 8], ["X", "X", *[""] * 7]])
 def test_impossible_boards_are_refused(board):
     with pytest.raises(UserError):
-        rules.read_board(board)
+        BoardEncoding.to_state_key(board)
 
 
 def test_observation_is_seen_by_the_player_to_move():

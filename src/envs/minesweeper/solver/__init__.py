@@ -7,7 +7,7 @@ from .bulk_play import SOLVERS, GameResults, no_guess_board, play_boards, random
 from .engine import InconsistentPosition
 from .exact import Analysis, Choice, analyze, certain_moves, choose, exact_moves, mine_probabilities
 from .proof import Proof, find_proof
-from .single_point import heuristic_moves, rules_moves
+from .single_point import forced_moves, heuristic_moves, rules_moves
 
 __all__ = [
     "SOLVERS",
@@ -21,6 +21,7 @@ __all__ = [
     "choose",
     "exact_moves",
     "find_proof",
+    "forced_moves",
     "heuristic_moves",
     "mine_probabilities",
     "no_guess_board",

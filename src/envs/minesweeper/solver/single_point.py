@@ -2,7 +2,32 @@
 
 import numpy as np
 
-from .engine import CONSISTENT, GUESSED, INCONSISTENT, MINE, PROVEN, SAFE, STUCK, UNKNOWN, Engine, Frontier, lean_kernel
+from ..variant import HIDDEN
+from .engine import (
+    CONSISTENT,
+    GUESSED,
+    INCONSISTENT,
+    MINE,
+    PROVEN,
+    SAFE,
+    STUCK,
+    UNKNOWN,
+    Engine,
+    Frontier,
+    InconsistentPosition,
+    flatten,
+    lean_kernel,
+    make_engine,
+)
+
+
+def forced_moves(visible: np.ndarray, mines: int) -> list[tuple[str, int]]:
+    """Return the moves that the two classic rules and the mine count prove; flags on the board are ignored."""
+    flat, known = flatten(visible), np.zeros(visible.size, np.int8)
+    if not deduce(flat, known, mines, make_engine(visible.shape, 1)):
+        raise InconsistentPosition(f"no placement of {mines} mines agrees with the numbers on the board")
+    reveals = [("reveal", int(cell)) for cell in np.flatnonzero((known == SAFE) & (flat < 0))]
+    return reveals + [("flag", int(cell)) for cell in np.flatnonzero((known == MINE) & (flat == HIDDEN))]
 
 
 @lean_kernel

@@ -4,7 +4,6 @@ The value of a position at a depth is a pure function of both, so neither move o
 result, only the time to find it.
 """
 
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -205,7 +204,7 @@ class CompiledSearch:
         settings[[NODES, STOPPED, EVALUATED]] = 0
         settings[NODE_LIMIT] = node_limit
         settings[FIRST] = NO_MOVE if first is None else turned(self.size, state.ply, first)
-        with stoppable(partial(settings.__setitem__, NODE_LIMIT, INTERRUPTED)):
+        with stoppable(self._interrupt):
             score = negamax(self.board, buffers, self.seed, min(depth, MAX_DEPTH), -INFINITY, INFINITY, 0)
         if settings[NODE_LIMIT] == INTERRUPTED:
             raise KeyboardInterrupt
@@ -213,3 +212,7 @@ class CompiledSearch:
             return None
         line = line_actions(self.size, state.ply, buffers.line[0, : buffers.length[0]])
         return SearchResult(int(score), line, int(settings[NODES]), not settings[EVALUATED])
+
+    def _interrupt(self) -> None:
+        """Stop the running search at its next node."""
+        self.buffers.settings[NODE_LIMIT] = INTERRUPTED
