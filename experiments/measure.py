@@ -94,7 +94,7 @@ MEASUREMENTS = (
         Measurement(
             f"network against {bot}, {scenario}",
             WARGAME,
-            f"evaluate env={env} {SHIPPED}/deployment_value/scenarios opponent={bot} episodes=1000",
+            f"evaluate env={env} {SHIPPED}/deployment_value/scenarios opponent={bot} episodes=200",
         )
         for scenario, env in (
             ("skirmish", "deployment"),

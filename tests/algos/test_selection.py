@@ -90,7 +90,7 @@ def test_with_several_baselines_the_games_against_all_count():
     assert (metrics["eval/episodes"], metrics["eval/all/episodes"]) == (20, 40), "39, rounded up to whole pairs"
     assert metrics["eval/win_rate"] == rates[0] != rates[1]
     assert selection_score(metrics) == metrics["eval/all/win_rate"] == pytest.approx(sum(rates) / 2)
-    assert selection_error(metrics) == pytest.approx((sum(rates) / 2 * (1 - sum(rates) / 2) / 40) ** 0.5)
+    assert selection_error(metrics) == pytest.approx(sum(20 * rate * (1 - rate) for rate in rates) ** 0.5 / 40)
 
 
 def test_equal_exact_scores_are_decided_by_the_win_rate(tmp_path):
