@@ -121,7 +121,8 @@ def _run(
         for number in (1, 2)
     )
     multiprocessing.set_start_method(None, force=True)  # multiprocessing has set its own
-    multiprocessing.current_process()._config["daemon"] = False  # type: ignore[attr-defined] # it may start others
+    own = multiprocessing.current_process()
+    own.name, own._config["daemon"] = "MainProcess", False  # type: ignore[attr-defined] # see NiceGUI; it may start others
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)

@@ -73,7 +73,9 @@ def _check_arguments(node: DictConfig, path: str) -> None:
         inspect.signature(target).bind(**arguments)
     except (TypeError, ValueError) as error:  # ValueError: it has no signature
         raise UserError(f"{path} does not fit {node._target_}: {error}") from error
-    hints = get_type_hints(target.__init__ if inspect.isclass(target) else target, include_extras=True)
+    is_named_tuple = inspect.isclass(target) and issubclass(target, tuple)  # whose fields are set by __new__
+    made_by = target.__new__ if is_named_tuple else target.__init__ if inspect.isclass(target) else target
+    hints = get_type_hints(made_by, include_extras=True)
     for key, value in arguments.items():
         _check_value(value, hints.get(key, Any), f"{path}.{key}")
 
