@@ -240,11 +240,11 @@ def rate(score: dict[str, int]) -> str:
 
 
 def result(row: dict[str, Any]) -> str:
-    lost = f"{sum(row['lost_lines'])} lost lines; " if row["lost_lines"] else ""
-    named = (
-        f"{name} {rate(score)}" if len(row["scores"]) > 1 else rate(score) for name, score in row["scores"].items()
-    )
-    return lost + "; ".join(named)
+    """Return the lost lines over every reply if they were counted, else the scores: alone, or against each opponent."""
+    if row["lost_lines"]:
+        return f"{sum(row['lost_lines'])} lines lost, of all replies in both seats"
+    scores = {"": row["scores"]["trained"]} if "trained" in row["scores"] else row["scores"]
+    return "; ".join(f"{name} {rate(score)}" if len(scores) > 1 else rate(score) for name, score in scores.items())
 
 
 def line(one: Measurement, row: dict[str, Any]) -> str:
@@ -257,12 +257,13 @@ def line(one: Measurement, row: dict[str, Any]) -> str:
 
 HEAD = "| what | won (95%, games) | took | measured |\n|---|---|---|---|"
 HEADLINES = (
-    "network, 8x8",
-    "network, 16x16",
-    "exact solver, 16x16",
-    "master at 0.3 s per move against the former hell at 0.3 s",
-    "network against tactical, skirmish",
     "`env=minesweeper_8x8 algo=ppo`",
+    "network, 8x8",
+    "exact solver, 8x8",
+    "exact solver, 16x16",
+    "hell against hard",
+    "AlphaZero on 5x5 against the former hell",
+    "`env=tictactoe algo=qlearning`",
 )
 
 

@@ -49,6 +49,6 @@ def test_a_result_is_measured_kept_and_marked_when_the_code_changes(tmp_path: Pa
     assert sum(row["scores"]["random"].values()) == 20
     assert row["lost_lines"] == [0, 0]
     assert measure.line(ONE, row).endswith(f"| {row['date']} |")
-    assert "| table | 0 lost lines; " in measure.all_tables()
+    assert "| table | 0 lines lost, " in measure.all_tables()
     monkeypatch.setattr(measure, "source_digest", lambda path: "changed")
     assert measure.line(ONE, row).endswith(f"| at `{row['commit']}` |")
