@@ -54,16 +54,20 @@ TRAINING = "Training from random weights by the plain command, on two CPU cores"
 SHIPPED = "agent=trained agent.run=experiments"
 MEASUREMENTS = (
     *(
-        Measurement(f"network, {size}", BOARDS, f"evaluate env=minesweeper_{size} {SHIPPED}/minesweeper_{size} {games}")
+        Measurement(
+            f"Minesweeper {size}, shipped network",
+            BOARDS,
+            f"evaluate env=minesweeper_{size} {SHIPPED}/minesweeper_{size} {games}",
+        )
         for size, games in (("8x8", "episodes=10000"), ("16x16", "episodes=4000"), ("16x30", "episodes=2000"))
     ),
     *(
-        Measurement(f"exact solver, {size}", BOARDS, f"evaluate env=minesweeper_{size} agent=exact {games}")
+        Measurement(f"Minesweeper {size}, exact solver", BOARDS, f"evaluate env=minesweeper_{size} agent=exact {games}")
         for size, games in (("8x8", "episodes=10000"), ("16x16", "episodes=10000"), ("16x30", "episodes=4000"))
     ),
     *(
         Measurement(
-            f"{better} against {worse}",
+            f"Quoridor, {better} against {worse}",
             QUORIDOR,
             f"evaluate env=quoridor agent=alphabeta agent.difficulty={better} opponent={opponent}"
             " episodes=200 opening_plies=4",
@@ -76,14 +80,14 @@ MEASUREMENTS = (
         )
     ),
     Measurement(
-        "master at 0.3 s per move against the former hell at 0.3 s",
+        "Quoridor, master against the former hell, 0.3 s per move",
         QUORIDOR,
         "evaluate env=quoridor agent=master agent.seconds=0.3 opponent=reference opponent.seconds=0.3"
         " episodes=40 opening_plies=4",
     ),
     *(
         Measurement(
-            f"AlphaZero on 5x5 against {name}",
+            f"Quoridor 5x5, AlphaZero against {name}",
             QUORIDOR,
             f"evaluate env=quoridor env.game.size=5 {SHIPPED}/quoridor_alphazero/5x5 opponent={opponent}"
             " episodes=200 opening_plies=4",
@@ -92,7 +96,7 @@ MEASUREMENTS = (
     ),
     *(
         Measurement(
-            f"network against {bot}, {scenario}",
+            f"Wargame, {scenario}, network against {bot}",
             WARGAME,
             f"evaluate env={env} {SHIPPED}/deployment_value/scenarios opponent={bot} episodes=200",
         )
@@ -258,11 +262,11 @@ def line(one: Measurement, row: dict[str, Any]) -> str:
 HEAD = "| what | won (95%, games) | took | measured |\n|---|---|---|---|"
 HEADLINES = (
     "`env=minesweeper_8x8 algo=ppo`",
-    "network, 8x8",
-    "exact solver, 8x8",
-    "exact solver, 16x16",
-    "hell against hard",
-    "AlphaZero on 5x5 against the former hell",
+    "Minesweeper 8x8, shipped network",
+    "Minesweeper 8x8, exact solver",
+    "Minesweeper 16x16, exact solver",
+    "Quoridor, hell against hard",
+    "Quoridor 5x5, AlphaZero against the former hell",
     "`env=tictactoe algo=qlearning`",
 )
 
@@ -308,13 +312,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     known, rows = {one.name: one for one in MEASUREMENTS}, read()
     if unknown := [name for name in options.names if name not in known]:
         parser.error(f"{unknown[0]!r} is no measurement: see --list")
-    state = {
-        name: "missing" if name not in rows else "" if is_current(one, rows[name]) else f"at {rows[name]['commit']}"
-        for name, one in known.items()
-    }
-    if options.list:
-        print("\n".join(f"{name}\t{state[name]}" for name in known))
-    for name in options.names or ([name for name in known if state[name]] if options.outdated else []):
+    names = options.names
+    if options.list or options.outdated:
+        state = {
+            name: "missing" if name not in rows else "" if is_current(one, rows[name]) else f"at {rows[name]['commit']}"
+            for name, one in known.items()
+        }
+        if options.list:
+            print("\n".join(f"{name}\t{state[name]}" for name in known))
+        if options.outdated:
+            names = [name for name in known if state[name]]
+    for name in names:
         keep(measure(known[name]))
     if options.tables:
         for page in PAGES:

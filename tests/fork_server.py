@@ -39,8 +39,8 @@ class Command:
     ) -> None:
         streams: list[IO[str] | None] = []
         theirs: list[Connection] = []
-        for mode in ("w", "r", "r"):
-            if mode == "r" and len(streams) == 1 and stdout is not None:
+        for number, mode in enumerate(("w", "r", "r")):
+            if number == 1 and stdout is not None:
                 streams.append(None)
                 theirs.append(Connection(os.dup(stdout.fileno()), readable=False))
                 continue
