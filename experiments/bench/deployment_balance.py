@@ -24,8 +24,8 @@ from src.envs.deployment.bots.bot import Bot, require_action
 from src.envs.deployment.bots.policy import NO_ACTION, RNG, Policy, choose
 from src.envs.deployment.game import DeploymentGame
 from src.envs.deployment.rules.deployment import deadlock
-from src.envs.deployment.rules.state import OFF_BOARD, UNDECIDED, Games
-from src.envs.deployment.rules.world import World
+from src.envs.deployment.rules.kernels import OFF_BOARD, UNDECIDED
+from src.envs.deployment.rules.world import Games, World
 
 BOTS = ("greedy", "defensive", "tactical", "balanced")
 ENVS = ("deployment", "deployment_mirror", "deployment_siege")

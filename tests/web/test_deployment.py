@@ -261,7 +261,7 @@ def test_a_set_up_asks_its_people_to_confirm():
     assert [MatchSetup(player_2=name).people for name in ("human", "greedy")] == [(1, 2), (1,)]
     with own_hydra():
         game = match_setup.game_of(ConfigLab([], 0), "skirmish", "player_by_player", "own", (2,))
-    assert game.world.confirming == 0b10
+    assert game.world.settings.confirming == 0b10
     warm_up(game)
 
 
@@ -394,7 +394,7 @@ def test_a_target_in_cover_is_saved_more_often():
 
 def test_range_is_that_of_the_weapon_and_walls_block_sight(played: DeploymentMatch):
     state = played.at(next(k for k, report in enumerate(played.reports) if report.phase == "shoot"))
-    armed = [(one.profile.ranged.reach, one) for one in state.units.values() if one.profile.ranged and one.col >= 0]
+    armed = [(one.profile.ranged.range, one) for one in state.units.values() if one.profile.ranged and one.col >= 0]
     most, unit = min(armed, key=lambda pair: pair[0])
     found, terrain = range_of(state, unit.id), state.scenario.board
     hexes = [(col, row) for col in range(terrain.cols) for row in range(terrain.rows)]

@@ -50,7 +50,7 @@ class DeploymentEnv(gym.Env[np.ndarray, np.int64]):
         With `placements` the learner does not deploy: one of them is drawn for each game and places its units.
         """
         require(
-            game.world.confirming == 0,
+            game.world.settings.confirming == 0,
             "game.confirming_players is for people: no action of an agent confirms, set it to []",
         )
         opponent.check(game)

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -15,8 +16,10 @@ from .metrics import deployment_metrics
 from .notation import Actions, board_text
 from .rules import deployment, world
 from .rules.deployment import DeploymentError
+from .rules.kernels import UNDECIDED
 from .rules.scenario import Scenario, is_whole
-from .rules.state import UNDECIDED, Games, GameState, check_invariants, new_games
+from .rules.state import GameState, check_invariants
+from .rules.world import Games, Settings
 
 log = logging.getLogger(__name__)
 
@@ -76,11 +79,7 @@ class DeploymentGame(Game[GameState, GameState]):
                 enough = slots >= len(entries)
                 require(enough, f"{key}={slots} is too few: player {player} has {len(entries)} {what}")
         confirming = confirming_players if deployment_type == "active" else ()
-        self.world = world.build(
-            self.scenario,
-            slots=deployment_max_unit_slots,
-            hex_slots=deployment_max_hex_slots,
-            charge_reach=charge_reach,
+        settings = Settings(
             start_phase=world.PHASES.index(post_deployment_start_phase),
             alternated=deployment_order_mode == "alternated_p1_start",
             is_active=deployment_type == "active",
@@ -88,9 +87,11 @@ class DeploymentGame(Game[GameState, GameState]):
             confirming=sum(1 << (player - 1) for player in set(confirming)),
             rounds=rounds,
             victory_points=victory_points,
+            charge_reach=charge_reach,
             is_choice=activation == "choice",
             rolls_off=first_turn == "roll_off",
         )
+        self.world = world.build(self.scenario, settings, deployment_max_unit_slots, deployment_max_hex_slots)
         self.actions = Actions(self.world)
         self.num_actions = self.actions.count
         self.static_features = observation.static_features(self.world)
@@ -98,7 +99,7 @@ class DeploymentGame(Game[GameState, GameState]):
 
     def games(self, count: int) -> Games:
         """Allocate a batch of games."""
-        return new_games(count, self.world, self.num_actions)
+        return world.new_games(count, self.world)
 
     def state(self, games: Games, i: int) -> GameState:
         """Return a view of game i of a batch."""
@@ -182,16 +183,9 @@ class DeploymentGame(Game[GameState, GameState]):
     def observe_turns(self, games: Games, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return what the players to move in the games `which` (M,) observe, (M, D), and may do, (M, A)."""
         observations = np.empty((which.size, self.observation_size), np.float32)
-        masks = np.empty((which.size, self.num_actions), np.bool_)
-
-        def observe_span(first: int, end: int) -> None:
-            span = slice(first, end)
-            observation.observe_turns(
-                self.world, self.static_features, games, which[span], observations[span], masks[span]
-            )
-
+        observe_span = partial(observation.observe_turns, self.world, self.static_features, games, which, observations)
         run_in_spans(observe_span, which.size, GAMES_PER_THREAD)
-        return observations, masks
+        return observations, games.mask[which]
 
     def render(self, state: GameState) -> str:
         return board_text(state)

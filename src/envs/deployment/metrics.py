@@ -107,7 +107,7 @@ class DeploymentStats:
         counts over the whole run.
         """
         counts = dict(self.recent() if recent is None else recent)
-        if not self.world.is_active or counts["episodes"] == 0:
+        if not self.world.settings.is_active or counts["episodes"] == 0:
             return {}
         wins = counts.pop("wins")
         metrics = {name: float(value) for name, value in deployment_metrics(**counts).items()}

@@ -3,8 +3,9 @@
 import numpy as np
 
 from .rules import deployment
+from .rules.kernels import OFF_BOARD
 from .rules.scenario import Hex
-from .rules.state import OFF_BOARD, GameState
+from .rules.state import GameState
 from .rules.world import World
 
 ATTACK_VERBS = {"shoot": "shoots", "charge": "charges", "fight": "fights"}

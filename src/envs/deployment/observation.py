@@ -11,13 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...core.kernels import by_reference, jit
+from ...core.kernels import by_reference
 from . import rules
 from .rules.battle import max_victory_points, shooting_kind, surviving_points
 from .rules.deployment import units_placed
-from .rules.dice import kernel
-from .rules.state import NOBODY, OFF_BOARD, Games
-from .rules.world import DEPLOYMENT, MELEE, MOVE_PHASE, PHASES, PROFILE, RANGED, SHOOT, WEAPON, World
+from .rules.kernels import NOBODY, OFF_BOARD, copy_values, kernel, released
+from .rules.world import DEPLOYMENT, MELEE, MOVE_PHASE, PHASES, PROFILE, RANGED, SHOOT, WEAPON, Games, World
 
 GLOBAL = (
     *(f"phase_{name}" for name in PHASES),
@@ -52,7 +51,6 @@ _GLOBAL, _UNIT = len(GLOBAL), len(UNIT)
 class StaticFeatures(NamedTuple):
     """The features that are the same in every step."""
 
-    roster_sizes: np.ndarray  # (2,) float32
     start: np.ndarray  # (2, B) float32: an observation of each seat up to its first two planes, without what changes
     zone: np.ndarray  # (2, C) float32: its zone
     position: np.ndarray  # (2, C, 2) float32: column and row of each cell as fractions of the board
@@ -87,7 +85,6 @@ def static_features(world: World) -> StaticFeatures:
     rows = world.cells.size // world.columns
     position = np.stack([col / max(world.columns - 1, 1), row / max(rows - 1, 1)], axis=-1)
     return StaticFeatures(
-        roster_sizes=world.units["exists"].reshape(2, -1).sum(axis=1).astype(np.float32),
         start=np.concatenate(start, axis=1),
         zone=_plane(world, world.seen["slot"] >= 0),
         position=position.astype(np.float32),
@@ -108,7 +105,7 @@ def observe(world: World, static: StaticFeatures, games: Games, i: int, seat: in
     fixed, slots = static.start[seat], world.slots
     copy_values(fixed, out)
     out[fixed.size :] = 0
-    _write_global(world, static, games, i, seat, out)
+    _write_global(world, games, i, seat, out)
     for row in range(world.units.size):
         u = row if seat == 0 else (row + slots if row < slots else row - slots)
         if world.units[u].exists:
@@ -116,28 +113,27 @@ def observe(world: World, static: StaticFeatures, games: Games, i: int, seat: in
     _write_planes(world, static, games, i, seat, out[_GLOBAL + world.units.size * _UNIT :])
 
 
-@jit(nogil=True, _nrt=False)
+@released
 def observe_turns(
-    world: World, static: StaticFeatures, games: Games, which: np.ndarray, out: np.ndarray, legal_actions: np.ndarray
+    world: World, static: StaticFeatures, games: Games, which: np.ndarray, out: np.ndarray, first: int, end: int
 ) -> None:
-    """Write what the players to move in the games `which` observe, and their legal actions."""
-    for n in range(which.size):
+    """Write what the players to move observe, in the games `which` from number `first` to before `end`."""
+    for n in range(first, end):
         observe(world, static, games, which[n], games.games[which[n]].to_move, out[n])
-        copy_values(games.mask[which[n]], legal_actions[n])
 
 
 @kernel
-def _write_global(world: World, static: StaticFeatures, games: Games, i: int, seat: int, out: np.ndarray) -> None:
+def _write_global(world: World, games: Games, i: int, seat: int, out: np.ndarray) -> None:
     game = games.games[i]
     out[game.phase] = 1
-    out[ROUND] = game.round / world.rounds
+    out[ROUND] = game.round / world.settings.rounds
     out[OWN_TURN] = game.turn == seat and game.phase != DEPLOYMENT
     out[SECOND] = seat != game.first  # in deployment: the seat
     for k in range(2):
         player = seat if k == 0 else 1 - seat
         out[VICTORY_POINTS + k] = min(games.sides[i, player].victory_points / max_victory_points(world), 1.0)
         out[POINTS + k] = surviving_points(world, games, i, player) / max(world.points[player], 1)
-        out[DEPLOYED + k] = units_placed(world, games, i, player) / static.roster_sizes[player]
+        out[DEPLOYED + k] = units_placed(world, games, i, player) / world.roster_sizes[player]
     deploying = game.phase == DEPLOYMENT and not rules.is_over(games, i)
     out[PLACEMENT_EXISTS] = deploying and not games.mask[i, world.pass_action]
     out[IS_DEPLOYER] = deploying and game.current_deployer == seat
@@ -214,9 +210,3 @@ def _write_candidates(world: World, games: Games, i: int, seat: int, out: np.nda
     for slot in range(slots):
         if mask[world.first_target + slot]:
             out[world.seen[seat, games.units[i, (1 - seat) * slots + slot].cell].turned] = 1
-
-
-@kernel
-def copy_values(values: np.ndarray, out: np.ndarray) -> None:
-    for k in range(values.size):
-        out[k] = values[k]

@@ -5,9 +5,8 @@ from typing import NamedTuple
 from ...core.kernels import by_reference
 from ..two_player_env import OutcomeReward, outcome_values
 from .rules.battle import max_victory_points, surviving_points
-from .rules.dice import kernel
-from .rules.state import OFF_BOARD, Games
-from .rules.world import World
+from .rules.kernels import OFF_BOARD, kernel, units_of
+from .rules.world import Games, World
 
 COMPONENTS = ("outcome", "performance", "deployment", "invalid_action")  # a step's reward is their sum
 
@@ -48,13 +47,12 @@ def placement(world: World, games: Games, i: int, seat: int, reward: Reward) -> 
     """Return the potential of a seat's placements: proximity to objectives, from 0 to `objective_placement`."""
     if reward.objective_placement == 0:
         return 0.0
-    total, units = 0.0, 0
-    for u in range(seat * world.slots, (seat + 1) * world.slots):
-        units += world.units[u].exists
+    total = 0.0
+    for u in units_of(world, seat):
         cell = games.units[i, u].start
         if cell != OFF_BOARD:
             nearest = world.columns
             for k in range(world.to_objective.shape[0]):
                 nearest = min(nearest, world.to_objective[k, cell])
             total += 1.0 - nearest / world.columns
-    return reward.objective_placement * total / max(units, 1)
+    return reward.objective_placement * total / world.roster_sizes[seat]

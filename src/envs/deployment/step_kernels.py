@@ -7,37 +7,33 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...core.kernels import by_reference, jit
+from ...core.kernels import by_reference
 from ..splitmix import below, next_word
 from . import observation, reward, rules
 from .bots.policy import NO_ACTION, Policy, choose, place
 from .metrics import OWN
 from .observation import StaticFeatures
 from .reward import Reward
-from .rules.dice import kernel
-from .rules.state import UNDECIDED, Games
-from .rules.world import DEPLOYMENT, World
+from .rules.kernels import UNDECIDED, copy_values, kernel, record, released
+from .rules.world import DEPLOYMENT, Games, World
 
 # Results of the latest step, and counts over an episode.
-RESULT = np.dtype(
-    [
-        ("reward", np.float64),  # the sum of the next four
-        ("outcome", np.float64),
-        ("performance", np.float64),
-        ("deployment", np.float64),
-        ("invalid_action", np.float64),
-        ("performance_before", np.float64),  # this and the next: potentials after the previous step
-        ("placement_before", np.float64),
-        ("seat", np.int32),  # the learner's
-        ("placement", np.int32),  # index of the one that places the learner's units, or OWN
-        ("steps", np.int32),
-        ("invalid", np.int32),  # rejected actions of the deployment
-        ("terminated", np.bool_),
-        ("truncated", np.bool_),
-        ("no_action", np.bool_),  # the opponent had no action, or a placement no hex
-        ("unwinnable", np.bool_),  # the opponent won MAX_STARTS games before the learner could act
-    ],
-    align=True,
+RESULT = record(
+    ("reward", np.float64),  # the sum of the next four
+    ("outcome", np.float64),
+    ("performance", np.float64),
+    ("deployment", np.float64),
+    ("invalid_action", np.float64),
+    ("performance_before", np.float64),  # this and the next: potentials after the previous step
+    ("placement_before", np.float64),
+    ("seat", np.int32),  # the learner's
+    ("placement", np.int32),  # index of the one that places the learner's units, or OWN
+    ("steps", np.int32),
+    ("invalid", np.int32),  # rejected actions of the deployment
+    ("terminated", np.bool_),
+    ("truncated", np.bool_),
+    ("no_action", np.bool_),  # the opponent had no action, or a placement no hex
+    ("unwinnable", np.bool_),  # the opponent won MAX_STARTS games before the learner could act
 )
 REFUSED = -1  # in place of an illegal action that is penalized
 MAX_STARTS = 10_000  # consecutive games that may be decided before the learner's first action
@@ -76,30 +72,29 @@ class Context(NamedTuple):
 NO_POLICY = Policy(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, np.zeros((0, 0), np.int32))
 
 
-@jit(nogil=True, _nrt=False)
+@released
 def step_games(c: Context, actions: np.ndarray, first: int, end: int) -> int:
-    """Step the games from `first` to before `end` against a compiled opponent; return how many of them failed."""
+    """Step the games from `first` to before `end`; return how many of them failed.
+
+    REFUSED changes nothing and costs the penalty. Against an opponent in Python only the learner's actions are played.
+    """
+    failed = 0
     for i in range(first, end):
-        play_learner(c, i, actions[i])
-        compute_reward(c, i)
-        if c.restart and rules.is_over(c.games, i) and not has_failed(c, i):
-            keep_final(c, i)
-            start_game(c, i)
-        write_observation(c, i)
-    return failed_count(c, first, end)
-
-
-@kernel
-def play_learner(c: Context, i: int, action: int) -> None:
-    """Play the learner's action and the replies; REFUSED changes nothing and costs the penalty."""
-    result = c.buffers.results[i]
-    result.steps += 1
-    result.invalid_action = 0.0
-    if action == REFUSED:
-        result.invalid_action = -c.penalty
-    else:
-        rules.play(c.world, c.games, i, action)
-        play_opponent(c, i)
+        result = c.buffers.results[i]
+        result.steps += 1
+        result.invalid_action = 0.0
+        if actions[i] == REFUSED:
+            result.invalid_action = -c.penalty
+        else:
+            rules.play(c.world, c.games, i, actions[i])
+            play_opponent(c, i)
+        if c.compiled:
+            compute_reward(c, i)
+            if c.restart and rules.is_over(c.games, i) and not has_failed(c, i):
+                keep_final(c, i)
+                start_game(c, i)
+            failed += write_observation(c, i)
+    return failed
 
 
 @kernel
@@ -146,21 +141,13 @@ def has_failed(c: Context, i: int) -> bool:
 
 
 @kernel
-def failed_count(c: Context, first: int, end: int) -> int:
-    count = 0
-    for i in range(first, end):
-        count += has_failed(c, i)
-    return count
-
-
-@kernel
 def keep_final(c: Context, i: int) -> None:
     """Keep the end of a game that another one follows."""
     buffers = c.buffers
     observation.observe(c.world, c.static, c.games, i, buffers.results[i].seat, buffers.final_observations[i])
     buffers.final_results[i] = buffers.results[i]
     buffers.final_games[i] = c.games.games[i]
-    observation.copy_values(c.games.units[i], buffers.final_units[i])
+    copy_values(c.games.units[i], buffers.final_units[i])
 
 
 @kernel
@@ -200,47 +187,45 @@ def skip_placement_reward(c: Context, i: int) -> None:
 
 
 @kernel
-def write_observation(c: Context, i: int) -> None:
+def write_observation(c: Context, i: int) -> bool:
+    """Write what the learner observes; return whether the game has failed."""
     observation.observe(c.world, c.static, c.games, i, c.buffers.results[i].seat, c.observations[i])
+    return has_failed(c, i)
 
 
 # The parts of a step against an opponent in Python.
-@jit(nogil=True, _nrt=False)
-def play_learners(c: Context, actions: np.ndarray, first: int, end: int) -> None:
-    for i in range(first, end):
-        play_learner(c, i, actions[i])
-
-
-@jit(nogil=True, _nrt=False)
+@released
 def finish_steps(c: Context, first: int, end: int) -> int:
     """Compute the rewards and write the observations; return how many games failed."""
+    failed = 0
     for i in range(first, end):
         compute_reward(c, i)
-        write_observation(c, i)
-    return failed_count(c, first, end)
+        failed += write_observation(c, i)
+    return failed
 
 
-@jit(nogil=True, _nrt=False)
+@released
 def write_observations(c: Context, which: np.ndarray) -> int:
-    """Write the observations of the games `which`; return how many games failed."""
+    """Write the observations of the games `which`; return how many of them failed."""
+    failed = 0
     for n in range(which.size):
-        write_observation(c, which[n])
-    return failed_count(c, 0, c.games.games.size)
+        failed += write_observation(c, which[n])
+    return failed
 
 
-@jit(nogil=True, _nrt=False)
-def find_waiting(games: Games, results: np.ndarray, which: np.ndarray, found: np.ndarray) -> int:
-    """Write which of the games `which` wait for the opponent; return their number."""
+@released
+def find_waiting(c: Context, which: np.ndarray, found: np.ndarray) -> int:
+    """Write which of the games `which` wait for an opponent in Python; return their number."""
     count = 0
-    for n in range(which.size):
+    for n in range(0 if c.compiled else which.size):
         i = which[n]
-        if not rules.is_over(games, i) and games.games[i].to_move != results[i].seat:
+        if not rules.is_over(c.games, i) and c.games.games[i].to_move != c.buffers.results[i].seat:
             found[count] = i
             count += 1
     return count
 
 
-@jit(nogil=True, _nrt=False)
+@released
 def play_replies(c: Context, which: np.ndarray, actions: np.ndarray) -> None:
     """Play the actions of the opponent in the games `which`."""
     for n in range(which.size):

@@ -12,8 +12,9 @@ from .bots.policy import RNG
 from .game import DeploymentGame
 from .rules import reach
 from .rules.dice import d6, save_needed, wound_needed
+from .rules.kernels import NOBODY
 from .rules.scenario import Hex
-from .rules.state import NOBODY, GameState
+from .rules.state import GameState
 from .rules.world import MELEE, RANGED
 
 

@@ -29,7 +29,9 @@ from .game import GAMES_PER_THREAD, DeploymentGame, log_truncation
 from .metrics import DeploymentStats
 from .reward import COMPONENTS, Reward, as_floats
 from .rules.deployment import deadlock
-from .rules.state import GAME, SCRATCH, UNDECIDED, UNIT_STATE, check_invariants
+from .rules.kernels import UNDECIDED
+from .rules.state import check_invariants
+from .rules.world import GAME, SCRATCH, UNIT_STATE
 from .step_kernels import NO_POLICY, REFUSED, RESULT, Buffers, Context
 
 
@@ -135,11 +137,8 @@ class VecDeployment(MaskedVectorEnv[np.ndarray]):
         """Play one action (N,) int64 per game, legal or REFUSED; the results are written to `buffers`."""
         self._playing = False  # in case of an error: the games cannot continue
         context = self._renew_observations()
-        if context.compiled:
-            spans = run_in_spans(partial(kernels.step_games, context, actions), self.num_envs, GAMES_PER_THREAD)
-            self._raise_failures(sum(spans))
-        else:
-            self._raise_failures(self._step_with_agent(context, actions))
+        spans = run_in_spans(partial(kernels.step_games, context, actions), self.num_envs, GAMES_PER_THREAD)
+        self._raise_failures(sum(spans) if context.compiled else self._finish_with_agent(context))
         self._playing = True
 
     def action_masks(self) -> np.ndarray:
@@ -226,9 +225,8 @@ class VecDeployment(MaskedVectorEnv[np.ndarray]):
         self._context = self._context._replace(observations=self.observations)
         return self._context
 
-    def _step_with_agent(self, context: Context, actions: np.ndarray) -> int:
-        """Step like `step_games`, with an opponent in Python; return how many games failed."""
-        run_in_spans(partial(kernels.play_learners, context, actions), self.num_envs, GAMES_PER_THREAD)
+    def _finish_with_agent(self, context: Context) -> int:
+        """Finish a step of `step_games` with an opponent in Python; return how many games failed."""
         self._let_opponent_move(np.arange(self.num_envs))
         failed = sum(run_in_spans(partial(kernels.finish_steps, context), self.num_envs, GAMES_PER_THREAD))
         ended = np.flatnonzero(self.buffers.results["terminated"] | self.buffers.results["truncated"])
@@ -246,10 +244,6 @@ class VecDeployment(MaskedVectorEnv[np.ndarray]):
     def _start_games(self, started: np.ndarray) -> int:
         """Start the games `started` in which the learner is to move; return how many games failed."""
         context, which = self._context, started
-        if context.compiled:
-            for i in started:
-                kernels.start_game(context, i)
-            return kernels.write_observations(context, started)
         for _ in range(kernels.MAX_STARTS):
             for i in which:
                 kernels.set_up_game(context, i)
@@ -266,7 +260,7 @@ class VecDeployment(MaskedVectorEnv[np.ndarray]):
         return kernels.write_observations(context, started)
 
     def _let_opponent_move(self, which: np.ndarray) -> None:
-        while count := kernels.find_waiting(self.games, self.buffers.results, which, self._waiting):
+        while count := kernels.find_waiting(self._context, which, self._waiting):
             waiting = self._waiting[:count].copy()
             decide = self._decide_by_arrays if acts_on_arrays(self.opponent) else self._decide_by_views
             kernels.play_replies(self._context, waiting, decide(waiting, [self.rngs[i] for i in waiting]))

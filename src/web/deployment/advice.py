@@ -12,7 +12,8 @@ from ...core.errors import UserError
 from ...core.play.agent import Agent
 from ...envs.deployment.game import DeploymentGame
 from ...envs.deployment.rules.scenario import Hex
-from ...envs.deployment.rules.state import Games, GameState
+from ...envs.deployment.rules.state import GameState
+from ...envs.deployment.rules.world import Games
 from ...envs.deployment.step_report import Command
 from .. import shell
 from ..event_loop import Busy

@@ -51,7 +51,7 @@ AT = r"\((\d+), (\d+)\)"
 def status(match: DeploymentMatch, state: GameState) -> str:
     """Return the status line: both scores, round and phase."""
     chips = "".join(f'<span class="chip{" on" * (phase == state.phase)}">{phase}</span>' for phase in PHASES)
-    when = f"round {state.round} of {state.world.rounds}" if state.round else "before round 1"
+    when = f"round {state.round} of {state.world.settings.rounds}" if state.round else "before round 1"
     return (
         f'<div class="dp-status">{_score(match, state, 1)}'
         f'<div class="middle"><div class="when">{when}</div><div class="chips">{chips}</div></div>'
@@ -171,7 +171,7 @@ def weapons(unit: Unit) -> str:
     words = [f"{unit.profile.name}, {unit.profile.points} points"]
     for kind, arm in (("range", unit.profile.ranged), ("melee", unit.profile.melee)):
         if arm is not None:
-            reach = f" {arm.reach}" if kind == "range" else ""
+            reach = f" {arm.range}" if kind == "range" else ""
             words.append(f"{kind}{reach}: {arm.attacks} attacks, {arm.hit}+ S{arm.strength} AP-{arm.ap} D{arm.damage}")
     return " · ".join(words)
 
@@ -183,7 +183,7 @@ def unit_card(unit: Unit, owner: str) -> str:
     values = (f"moves {profile.move} hexes", f"toughness {profile.toughness}", save, f"control {profile.control}")
     arms = "".join(
         f"<li><b>{kind}</b> {arm.attacks} attack{'s' * (arm.attacks > 1)}"
-        + (f" up to {arm.reach} hexes" if kind == "Shoots" else "")
+        + (f" up to {arm.range} hexes" if kind == "Shoots" else "")
         + f", hits on {arm.hit}+, strength {arm.strength}, lowers armor by {arm.ap}, damage {arm.damage}</li>"
         for kind, arm in (("Shoots", profile.ranged), ("Fights", profile.melee))
         if arm is not None

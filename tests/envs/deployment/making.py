@@ -1,6 +1,7 @@
 """Small games to test on, and states to compare."""
 
 import copy
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -17,7 +18,8 @@ from src.envs.deployment.game import DeploymentGame
 from src.envs.deployment.reward import Reward
 from src.envs.deployment.rules.battle import advance
 from src.envs.deployment.rules.scenario import Hex
-from src.envs.deployment.rules.state import SCRATCH, Games, GameState
+from src.envs.deployment.rules.state import GameState
+from src.envs.deployment.rules.world import SCRATCH, Games
 
 REWARD = Reward(win=1.0, draw=0.25, loss=-1.0, victory_points=0.5, survival=0.25, objective_placement=0.125)
 
@@ -151,6 +153,15 @@ def copied(game: DeploymentGame, state: GameState) -> GameState:
 def random_action(game: DeploymentGame, state: GameState, rng: np.random.Generator) -> int:
     legal = game.legal_actions(state)
     return legal[int(rng.integers(len(legal)))]
+
+
+def random_game(game: DeploymentGame, rng: np.random.Generator) -> Iterator[GameState]:
+    """Play random actions; yield the state, which changes in place, at the start and after each of them."""
+    state = game.initial(rng)
+    yield state
+    while game.outcome(state) is None:
+        game.play(state, random_action(game, state, rng))
+        yield state
 
 
 def drawn(rng: np.random.Generator, masks: np.ndarray) -> np.ndarray:

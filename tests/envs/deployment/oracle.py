@@ -110,20 +110,21 @@ def targets(state: GameState, unit: Unit) -> list[Unit]:
             enemy
             for enemy in enemies
             if weapon is not None
-            and distance(at(unit), at(enemy)) <= weapon.reach
+            and distance(at(unit), at(enemy)) <= weapon.range
             and sees(state, at(unit), at(enemy))
             and not any(adjacent(enemy, friend) for friend in friends)
         ]
     if state.phase == "fight":
         return [enemy for enemy in enemies if adjacent(unit, enemy)]
-    steps = steps_to(state, unit, state.world.charge_reach - 1)
+    charge_reach = state.world.settings.charge_reach
+    steps = steps_to(state, unit, charge_reach - 1)
     taken = {at(other) for other in enemies + friends}
 
     def has_path(enemy: Unit) -> bool:
         beside = [one for one in neighbors(at(enemy)) if state.scenario.board.is_open(one) and one not in taken]
         return any(before in steps for one in beside for before in neighbors(one))
 
-    return [enemy for enemy in enemies if distance(at(unit), at(enemy)) <= state.world.charge_reach and has_path(enemy)]
+    return [enemy for enemy in enemies if distance(at(unit), at(enemy)) <= charge_reach and has_path(enemy)]
 
 
 def is_eligible(state: GameState, unit: Unit) -> bool:
@@ -145,7 +146,7 @@ def placements(game: DeploymentGame, state: GameState) -> set[int]:
     legal = set()
     for unit_slot, unit in enumerate(state.scenario.rosters[player - 1]):
         for hex_slot, one in enumerate(deployment.deployment_pools_by_player[player]):
-            far = all(distance(one, at(enemy)) >= state.world.min_enemy_distance for enemy in enemies)
+            far = all(distance(one, at(enemy)) >= state.world.settings.min_enemy_distance for enemy in enemies)
             if unit.id in deployment.deployable_units_by_player[player] and one not in taken and far:
                 legal.add(unit_slot * game.actions.hex_slots + hex_slot)
     return legal or {game.actions.pass_action}
@@ -206,11 +207,11 @@ def facts(game: DeploymentGame, state: GameState, player: int) -> list[float]:
     deployment, units = state.deployment_state, state.units.values()
     over = game.outcome(state) is not None
     deploying = state.phase == "deployment" and not over
-    most = 3 * game.world.victory_points * (game.world.rounds - 1)
+    most = 3 * game.world.settings.victory_points * (game.world.settings.rounds - 1)
     both = (player, 3 - player)
     rosters = {who: [unit for unit in units if unit.player == who] for who in both}
     values = [float(state.phase == name) for name in PHASES]
-    values += [state.round / game.world.rounds]
+    values += [state.round / game.world.settings.rounds]
     begins = int(state.game["first"]) + 1
     values += [float(state.phase != "deployment" and state.current_player == player), float(player != begins)]
     values += [state.victory_points[who] / most for who in both]
@@ -230,7 +231,7 @@ def profile(one: Profile) -> list[float]:
         if weapon is None:
             values += [0.0] * (5 + reach)
         else:
-            values += [weapon.reach / 24] * reach
+            values += [weapon.range / 24] * reach
             values += [weapon.attacks / 6, (7 - weapon.hit) / 6, weapon.strength / 10, weapon.ap / 6, weapon.damage / 3]
     return [min(value, 1.0) for value in values]
 

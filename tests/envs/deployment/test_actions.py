@@ -1,4 +1,4 @@
-"""The action space: indices, their meaning and legality, and which unit acts."""
+"""The action space: indices, their meaning and legality, which unit acts, and reports of what an action did."""
 
 import numpy as np
 import pytest
@@ -6,19 +6,23 @@ import pytest
 from src.core.errors import UserError
 from src.envs.deployment.rules.deployment import DeploymentError
 from src.envs.deployment.rules.state import GameState
-from src.envs.deployment.step_report import Command, apply_and_describe
+from src.envs.deployment.step_report import Command, apply_and_describe, apply_command
 from tests.envs.deployment import oracle
 from tests.envs.deployment.making import (
+    COVER_MAP,
+    SMALL_MAP,
     SMALL_SCENARIO,
     aim,
     battle,
     begin,
     bot,
+    contents,
     copied,
     full_game,
     go,
     position,
     random_action,
+    random_game,
     roster,
     small_game,
     wait_until,
@@ -27,6 +31,8 @@ from tests.envs.deployment.making import (
 BY_ID = small_game(deployment_type="fixed")
 CHOICE = small_game(activation="choice")  # players choose the unit that acts
 FIXED = small_game(activation="choice", deployment_type="fixed")
+SIEGE = full_game("classic_siege")
+STRIDE = 0x9E3779B97F4A7C15  # which the generator of the dice adds for every die
 
 
 def test_the_dimensions_are_those_of_the_contract():
@@ -85,13 +91,12 @@ def test_passing_is_legal_only_where_nothing_else_is():
     """10.2.3, over many games of which some are stuck."""
     game, rng, seen = small_game(min_enemy_distance=8, on_deadlock="truncate"), np.random.default_rng(3), set()
     for _ in range(60):
-        state = game.initial(rng)
-        while state.phase == "deployment" and game.outcome(state) is None:
-            mask = state.games.mask[0]
-            placements = bool(mask[: game.actions.pass_action].any())
-            assert mask[game.actions.pass_action] == (not placements)
-            seen.add(placements)
-            game.play(state, random_action(game, state, rng))
+        for state in random_game(game, rng):
+            if state.phase == "deployment" and game.outcome(state) is None:
+                mask = state.games.mask[0]
+                placements = bool(mask[: game.actions.pass_action].any())
+                assert mask[game.actions.pass_action] == (not placements)
+                seen.add(placements)
     assert seen == {True, False}
 
 
@@ -99,9 +104,7 @@ def test_destinations_are_numbered_as_the_player_sees_the_board():
     """The board is rotated for player 2: the hex in front of its unit has the same index as for player 1."""
     game, rng = small_game(), np.random.default_rng(4)
     for player in (1, 2):
-        state = game.initial(rng)
-        while not (state.phase == "move" and game.to_move(state) + 1 == player):
-            game.play(state, random_action(game, state, rng))
+        state = next(one for one in random_game(game, rng) if one.phase == "move" and game.to_move(one) == player - 1)
         assert state.active_unit_id is not None
         unit = state.units[state.active_unit_id]
         reached = oracle.steps_to(state, unit, unit.profile.move).keys() - {oracle.at(unit)}
@@ -206,3 +209,60 @@ def test_bots_choose_by_id_so_that_their_games_are_the_same():
             game.play(state, action)
         finals.append((state.units, state.victory_points, game.outcome(state), int(state.game["random"])))
     assert finals[0] == finals[1]
+
+
+def test_a_report_has_the_dice_that_were_rolled_and_their_effect():
+    """Over a whole game, which its seed and commands replay."""
+    game = SIEGE
+    state, again, rng, player = begin(game, 3), begin(game, 3), np.random.default_rng(0), bot(0.2)
+    charges, phases, hurt = set(), set(), 0
+    while game.outcome(state) is None:
+        command, word = Command("play", (player.decide(game, state, rng).action,)), int(state.game["random"])
+        report = apply_and_describe(game, state, command)
+        rolled = (int(state.game["random"]) - word) * pow(STRIDE, -1, 2**64) % 2**64
+        assert rolled == (0 if report.dice is None else sum(map(len, report.dice.rolled))), report
+        apply_command(game, again, command)
+        assert again.units == state.units
+        if report.dice is None:
+            continue
+        phases.add(report.phase)
+        if report.phase == "charge":
+            reached = any("reaches its target" in event for event in report.events)
+            assert reached == (sum(report.dice.rolled[0]) >= report.dice.needed[0]), report
+            assert ("the charge falls short" in report.events) != reached
+            charges.add(reached)
+        else:
+            through = sum(len(dice) == 3 and dice[2] < report.dice.needed[2] for dice in report.dice.rolled)
+            assert (report.damage > 0) == (through > 0), report
+            assert any("loses" in event for event in report.events) == (through > 0)
+            hurt += through
+    assert phases == {"shoot", "charge", "fight"}
+    assert charges == {True, False}
+    assert hurt > 10
+
+
+@pytest.mark.parametrize(("board", "save"), [(SMALL_MAP, 5), (COVER_MAP, 4)])
+def test_the_save_in_cover_is_reported(board: str, save: int):
+    """A brute on (4, 4), shot at with AP-1."""
+    game = small_game(deployment_type="fixed", board={"map": board})
+    state = battle(game, a1=(4, 6), b1=(4, 4))
+    wait_until(game, state, "shoot", "a1")
+    report = apply_and_describe(game, state, Command("play", (aim(game, state, "b1"),)))
+    assert report.dice is not None
+    assert report.dice.needed[2] == save
+
+
+def test_an_illegal_command_raises_and_changes_nothing():
+    state = begin(SIEGE)
+    before = contents(state)
+    for name, *arguments in (("play", SIEGE.actions.wait_action), ("deploy_unit", "R1", 0, 0), ("play", 10**9)):
+        with pytest.raises(UserError):
+            apply_and_describe(SIEGE, state, Command(name, tuple(arguments)))
+        assert contents(state) == before
+
+
+def test_commands_of_people_are_reported_by_name():
+    state = begin(SIEGE)
+    assert apply_and_describe(SIEGE, state, Command("deploy_unit", ("R1", 10, 13))).end == (10, 13)
+    assert apply_and_describe(SIEGE, state, Command("undeploy_unit", ("R1",))).action == "undeploy_unit R1"
+    assert apply_and_describe(SIEGE, state, Command("deploy_unit", ("R1", 9, 14))).action == "deploy_unit R1 (9, 14)"

@@ -1,4 +1,6 @@
-"""Bots: their preferences, their placements, the legality of their actions, and their labels for imitation."""
+"""Bots: their preferences and placements, their labels for imitation, and the planner, which searches with one."""
+
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from src.core.play.arena import evaluate
 from src.core.seeding import generator
 from src.envs.deployment.bots import Bot, Redeployed
 from src.envs.deployment.bots.placement import BackLine, Deterministic, FrontLine, Placement, Scripted
+from src.envs.deployment.bots.planner import Planner
 from src.envs.deployment.bots.policy import RNG as RNG_RECORD
 from src.envs.deployment.bots.policy import any_action, choose
 from src.envs.deployment.bots.teacher import BotTeacher, LabeledBatch
@@ -24,20 +27,24 @@ from tests.envs.deployment.making import (
     begin,
     bot,
     conf,
+    contents,
     copied,
     full_game,
     position,
+    random_action,
     roster,
     small_game,
+    wait_out,
     wait_until,
 )
 
 FULL = full_game()
-FIXED = small_game(deployment_type="fixed")
+FIXED, ACTIVE = small_game(deployment_type="fixed"), small_game()
 NOTHING = {"damage": 0.0, "threat": 0.0, "objective": 0.0, "to_objective": 0.0, "to_enemy": 0.0}
-RNG = np.random.default_rng(0)
 TACTICAL = Bot(FrontLine(), damage=1, threat=0.3, objective=25, to_objective=2, to_enemy=0, explore=0)
 GREEDY = Bot(FrontLine(), damage=1, threat=0, objective=0, to_objective=0, to_enemy=0.5, explore=0)
+PASSIVE = bot(**NOTHING)  # neither moves nor charges
+SEED = np.uint64(1)
 
 
 def only(**weights: float) -> Bot:
@@ -48,8 +55,8 @@ def placing(placement: Placement) -> Bot:
     return Bot(placement, **NOTHING, explore=0)
 
 
-def choice(agent: Agent, game, state, rng: np.random.Generator = RNG) -> int:
-    action = agent.decide(game, state, rng).action
+def choice(agent: Agent, game: DeploymentGame, state: GameState, rng: np.random.Generator | None = None) -> int:
+    action = agent.decide(game, state, rng or np.random.default_rng(0)).action
     assert action is not None
     return action
 
@@ -113,7 +120,7 @@ def test_the_scripted_placement_is_the_scenarios():
 
 
 def test_bots_play_this_game_only():
-    for agent in (bot(), Redeployed(Deterministic(), RandomAgent())):
+    for agent in (bot(), planner(), Redeployed(Deterministic(), RandomAgent())):
         with pytest.raises(UserError, match="plays the deployment wargame only"):
             agent.check(TicTacToe(symmetric=True))
     with pytest.raises(UserError, match="explore=2"):
@@ -235,10 +242,11 @@ def test_a_redeployed_agent_places_one_way_and_fights_another():
     state, expected = placed(agent), placed(placing(Deterministic()))
     np.testing.assert_array_equal(state.games.units["cell"], expected.games.units["cell"])
     first, wait = choice(agent, FULL, begin(FULL)), FULL.actions.wait_action
-    together = agent.decide_batch(FULL, [begin(FULL), state, begin(FULL)], [RNG] * 3)
+    rng = np.random.default_rng(0)
+    together = agent.decide_batch(FULL, [begin(FULL), state, begin(FULL)], [rng] * 3)
     assert [decision.action for decision in together] == [first, wait, first]
     assert [decision.info for decision in together] == [{"luck": 0}, {"luck": 1}, {"luck": 0}]
-    assert agent.decide(FULL, state, RNG) == together[1]
+    assert agent.decide(FULL, state, rng) == together[1]
     assert (agent.counters, agent.games_in_step) == (("luck",), 7)
     assert evaluate(FULL, agent, RandomAgent(), 2, seed=0).total.games == 2
 
@@ -293,3 +301,120 @@ def test_bad_settings_of_a_teacher_are_refused():
         BotTeacher(Bot(FrontLine(), 0, 0, 0, 0, 0, 1.0), {"tactical": TACTICAL}, 0.0)
     with pytest.raises(UserError, match="plays the wargame only"):
         BotTeacher(TACTICAL, {"tactical": TACTICAL}, 0.0).check(TicTacToe(symmetric=True))
+
+
+def planner(policy: Bot | None = None, **changes: Any) -> Planner:
+    values: dict[str, Any] = {"candidates": 100, "rollouts": 200, "turns": 1, "objectives": 0.5, "confidence": 0.0}
+    return Planner(policy or bot(), **values | changes)
+
+
+def last_turn():
+    """Return a position that player 2 wins by reaching the objective, and loses by points otherwise."""
+    state = battle(FIXED, a1=(0, 6), b2=(4, 0))
+    state.games.games["round"] = 5
+    wait_until(FIXED, state, "move", "b2")
+    return state
+
+
+def test_the_planner_finds_a_certain_win_that_its_bot_misses():
+    state = last_turn()
+    assert choice(PASSIVE, FIXED, state) == FIXED.actions.wait_action
+    FIXED.play(state, choice(planner(PASSIVE), FIXED, state))
+    assert FIXED.world.to_objective[0, state.games.units["cell"][0, 4]] == 0
+    wait_out(FIXED, state)
+    assert FIXED.outcome(state) == -1
+
+
+def test_the_planner_charges_for_a_likely_kill_that_wins():
+    """The charge is certain, and the sergeant kills the last enemy in 9 of 10 fights; its bot does not charge."""
+    state = battle(FIXED, a2=(4, 5), b2=(4, 3))
+    wait_until(FIXED, state, "charge", "a2")
+    assert choice(PASSIVE, FIXED, state) == FIXED.actions.wait_action
+    assert choice(planner(PASSIVE), FIXED, state) == aim(FIXED, state, "b2")
+
+
+def test_a_search_changes_nothing_and_does_not_know_the_dice():
+    state = begin(FIXED)
+    before = contents(state)
+    found = planner().search(FIXED, state, SEED)
+    assert contents(state) == before
+    state.games.games["random"] = 12345
+    np.testing.assert_array_equal(planner().search(FIXED, state, SEED), found)
+    assert planner().search(FIXED, state, np.uint64(2))["total"].tolist() != found["total"].tolist()
+    agent = planner(turns=None, rollouts=20)
+    outcomes = [evaluate(ACTIVE, agent, bot(0.5), 4, seed=3).outcomes for _ in range(2)]
+    assert outcomes[0] == outcomes[1], "a seed determines the choices"
+
+
+def test_more_rollouts_change_nothing_where_no_dice_are_rolled():
+    state = last_turn()
+    few, many = (planner(PASSIVE, rollouts=rollouts).search(FIXED, state, SEED) for rollouts in (1, 2000))
+    assert few["action"].tolist() == many["action"].tolist()
+    np.testing.assert_allclose(few["total"] / few["rollouts"], many["total"] / many["rollouts"])
+
+
+def test_rollouts_are_divided_by_halving():
+    found = planner(candidates=8, rollouts=240).search(FIXED, begin(FIXED), SEED)
+    assert found["rollouts"].tolist() == [70, 70, 30, 30, 10, 10, 10, 10]
+
+
+def test_candidates_are_the_best_by_the_score_of_the_bot():
+    state, rng = begin(FIXED), np.random.default_rng(0)
+    while FIXED.outcome(state) is None:
+        found = planner(candidates=3, rollouts=1, turns=0).search(FIXED, state, SEED)
+        everything = planner(rollouts=1, turns=0).search(FIXED, state, SEED)
+        assert sorted(everything["action"].tolist()) == FIXED.legal_actions(state)
+        assert sorted(found["score"]) == sorted(everything["score"])[-3:]
+        assert choice(planner(candidates=1), FIXED, state) == choice(bot(), FIXED, state)
+        FIXED.play(state, random_action(FIXED, state, rng))
+
+
+def test_a_batch_of_searches_gives_the_same_decisions():
+    states = [begin(FIXED), last_turn(), begin(ACTIVE)]
+    for game, some in ((FIXED, states[:2] * 3), (ACTIVE, states[2:])):
+        together = planner().decide_batch(game, some, [np.random.default_rng(k) for k in range(len(some))])
+        alone = [planner().decide(game, state, np.random.default_rng(k)) for k, state in enumerate(some)]
+        assert together == alone
+
+
+def test_the_planners_units_are_placed_by_its_bot():
+    game = full_game()
+    state = begin(game)
+    while state.phase == "deployment":
+        assert choice(planner(), game, state) == choice(bot(), game, state)
+        game.play(state, choice(planner(), game, state))
+    with pytest.raises(UserError, match="does not search the deployment"):
+        planner().analyze(game, begin(game), 3)
+
+
+def test_an_analysis_begins_with_the_choice():
+    agent = planner(PASSIVE)
+    lines = agent.analyze(FIXED, last_turn(), 3)
+    assert [len(line.actions) for line in lines] == [1, 1, 1]
+    assert lines[0].actions[0] == agent.search(FIXED, last_turn(), np.uint64(0))[0]["action"]
+    assert float(lines[0].score) > 0.5
+
+
+def test_the_bots_choice_is_kept_unless_another_is_better():
+    state = last_turn()  # no dice are left, so there is no doubt
+    assert choice(planner(PASSIVE, confidence=100.0), FIXED, state) != choice(PASSIVE, FIXED, state)
+    state = begin(FIXED)
+    assert choice(planner(confidence=100.0), FIXED, state) == choice(bot(), FIXED, state)
+
+
+@pytest.mark.parametrize("activation", ["by_id", "choice"])
+def test_the_planner_plays_whole_games(activation: str):
+    game = small_game(activation=activation)
+    assert evaluate(game, planner(rollouts=30), planner(candidates=4, rollouts=4), 4, seed=0).total.games == 4
+
+
+def test_bad_settings_of_a_planner_are_refused():
+    wrong: dict[str, Any] = {"candidates": 0, "rollouts": 0, "turns": -1, "objectives": 1.5, "confidence": -1.0}
+    for key, value in wrong.items():
+        with pytest.raises(UserError, match=f"{key}={value} must be"):
+            planner(**{key: value})
+
+
+def test_the_planner_is_stronger_than_its_bot():
+    score = evaluate(FIXED, planner(PASSIVE, rollouts=100), PASSIVE, 40, seed=0)
+    assert score.total.wins >= 30  # one of a thousand times for a player of equal strength

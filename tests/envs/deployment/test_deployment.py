@@ -314,11 +314,8 @@ def test_a_fixed_deployment_starts_in_battle():
 @pytest.mark.parametrize(
     "choice",
     [
-        "deployment_type=random",
-        "deployment_order_mode=simultaneous",
-        "post_deployment_start_phase=shoot",
-        "on_deadlock=ignore",
-        "activation=random",
+        *("deployment_type=random", "deployment_order_mode=simultaneous", "post_deployment_start_phase=shoot"),
+        *("on_deadlock=ignore", "activation=random"),
     ],
 )
 def test_choices_that_do_not_exist_are_refused(choice: str):

@@ -17,7 +17,6 @@ from src.envs.deployment.rules.state import GameState
 from src.envs.deployment.rules.world import DEPLOYMENT
 from src.envs.two_player_env import OutcomeReward
 from tests.envs.deployment.making import (
-    COVER_MAP,
     REWARD,
     bot,
     contents,
@@ -234,15 +233,6 @@ def test_placement_is_paid_for_nearness_to_objectives():
     assert paid[4, 5] == pytest.approx(0.125 * (1 - 1 / 9) / 2)
 
 
-def test_the_same_seed_gives_the_same_episode():
-    def record(seed: int) -> list:
-        env = make_env(opponent=bot(0.5))
-        return [(step[0].tobytes(), step[1]) for step in episode(env, seed, np.random.default_rng(0))]
-
-    assert record(3) == record(3)
-    assert record(3) != record(4)
-
-
 def test_what_is_asked_too_early_or_too_late_is_refused():
     env = make_env()
     with pytest.raises(UserError, match="call reset"):
@@ -272,15 +262,6 @@ def test_a_blocked_placement_of_the_opponent_is_an_error():
     env.step(game.actions.deploy(0, state_of(env).cell_of((2, 1))))
     with pytest.raises(UserError, match="has no free hex left"):
         env.step(game.actions.deploy(1, state_of(env).cell_of((0, 6))))
-
-
-def test_render_shows_the_board():
-    for board, covered in ((None, 0), (COVER_MAP, 8)):
-        env = make_env(small_game(**({"board": {"map": board}} if board else {})), seat="first")
-        env.reset(seed=0)
-        assert "deployment, player 1 to place; left: player 1: a1 a2; player 2: b1 b2 b3" in env.render()
-        assert "##" in env.render()
-        assert env.render().count("*") == covered
 
 
 def test_a_batch_holds_one_state_for_good():

@@ -11,7 +11,7 @@ from src.core.errors import UserError
 from src.envs.deployment.game import DeploymentGame
 from src.envs.deployment.rules.state import GameState, check_invariants
 from tests.envs.deployment import oracle
-from tests.envs.deployment.making import COVER_MAP, begin, contents, copied, full_game, random_action, small_game
+from tests.envs.deployment.making import COVER_MAP, begin, contents, copied, full_game, random_game, small_game
 
 GAMES = {
     (order, start, apart, activation): small_game(
@@ -23,10 +23,7 @@ GAMES = {
     )
     for order in ("player_by_player", "alternated_p1_start")
     for start, apart, activation in (
-        ("command", 0, "by_id"),
-        ("move", 3, "by_id"),
-        ("move", 8, "by_id"),
-        ("move", 0, "choice"),
+        *(("command", 0, "by_id"), ("move", 3, "by_id"), ("move", 8, "by_id"), ("move", 0, "choice")),
     )
 }
 GAMES["cover", "command", 0, "by_id"] = small_game(board={"map": COVER_MAP}, on_deadlock="truncate", charge_reach=4)
@@ -48,27 +45,20 @@ def check_every_action(game: DeploymentGame, state: GameState) -> None:
 @settings(max_examples=30, deadline=None)
 @given(key=st.sampled_from(sorted(GAMES)), seed=st.integers(0, 2**32 - 1), thorough=st.integers(5, 9))
 def test_masked_in_is_accepted_and_masked_out_is_refused(key, seed, thorough):
-    game, rng = GAMES[key], np.random.default_rng(seed)
-    state, step = game.initial(rng), 0
-    while game.outcome(state) is None:
-        assert set(game.legal_actions(state)) == oracle.legal_actions(game, state)
-        if step % thorough == 0:
-            check_every_action(game, state)
-        game.play(state, random_action(game, state, rng))
+    game = GAMES[key]
+    for step, state in enumerate(random_game(game, np.random.default_rng(seed))):
         check_invariants(state)
-        step += 1
-    assert game.legal_actions(state) == []
-    check_every_action(game, state)
+        assert set(game.legal_actions(state)) == oracle.legal_actions(game, state)
+        if step % thorough == 0 or game.outcome(state) is not None:
+            check_every_action(game, state)
 
 
 @pytest.mark.parametrize(("scenario", "zones"), [("classic_skirmish", "hammer"), ("classic_siege", "pincer")])
 def test_masks_on_the_full_board_are_those_of_the_rules(scenario: str, zones: str):
-    game, rng = full_game(scenario, zones), np.random.default_rng(3)
-    state, phases = game.initial(rng), set()
-    while game.outcome(state) is None:
+    game, phases = full_game(scenario, zones), set()
+    for state in random_game(game, np.random.default_rng(3)):
         phases.add(state.phase)
         assert set(game.legal_actions(state)) == oracle.legal_actions(game, state)
-        game.play(state, random_action(game, state, rng))
     assert phases == {"deployment", "move", "shoot", "charge", "fight"}
 
 
@@ -76,16 +66,14 @@ def test_masks_on_the_full_board_are_those_of_the_rules(scenario: str, zones: st
 @given(seed=st.integers(0, 2**32 - 1))
 def test_a_phase_ends_only_when_no_unit_is_eligible(seed):
     """The active unit is the first eligible one of its player, and skipped phases had no eligible unit."""
-    game, rng = small_game(), np.random.default_rng(seed)
-    state = game.initial(rng)
-    while game.outcome(state) is None:
-        if state.phase != "deployment":
+    game = small_game()
+    for state in random_game(game, np.random.default_rng(seed)):
+        if state.phase != "deployment" and game.outcome(state) is None:
             player = game.to_move(state) + 1
             eligible = [unit.id for unit in oracle.on_board(state, player) if oracle.is_eligible(state, unit)]
             chargers = [unit for unit in eligible if state.units[unit].charged]
             assert state.active_unit_id == (chargers or eligible)[0]
             assert state.phase == "fight" or player == state.current_player
-        game.play(state, random_action(game, state, rng))
 
 
 def test_the_invariants_can_fail():
@@ -134,7 +122,5 @@ def test_the_mask_equals_the_rules_on_boards_wider_than_a_word(cols):
         deployment_max_hex_slots=26,
     )
     for _ in range(4):
-        state = game.initial(rng)
-        while game.outcome(state) is None:
+        for state in random_game(game, rng):
             assert set(game.legal_actions(state)) == oracle.legal_actions(game, state)
-            game.play(state, random_action(game, state, rng))

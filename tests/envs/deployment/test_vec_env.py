@@ -83,13 +83,6 @@ def test_arrays_handed_out_are_the_callers_own():
     np.testing.assert_array_equal(info["action_mask"], masks)
 
 
-def test_seats_are_drawn_for_each_game():
-    for seat, most, least in (("random", 32, 8), ("first", 0, 0), ("second", 40, 40)):
-        batch = make_env(seat=seat).vectorize(40)
-        batch.reset(seed=0)
-        assert least <= batch.buffers.results["seat"].sum() <= most
-
-
 def test_one_illegal_action_stops_all_and_is_counted():
     batch = make_env(seat="first").vectorize(3)
     _, info = batch.reset(seed=0)

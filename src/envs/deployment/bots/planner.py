@@ -10,7 +10,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from ....core.errors import require
-from ....core.kernels import by_reference, jit
+from ....core.kernels import by_reference
 from ....core.parallel import run_in_spans
 from ....core.play.agent import Agent, Decision, Line
 from ....core.play.game import Game, Trait
@@ -18,35 +18,28 @@ from ....core.ranges import Bounds, Fraction, NonNegative, checked
 from ...splitmix import hash_word
 from .. import rules
 from ..game import DeploymentGame
-from ..observation import copy_values
 from ..rules.battle import max_victory_points, points_per_score, take_objectives
-from ..rules.dice import kernel
-from ..rules.state import NOBODY, UNDECIDED, Games, GameState
-from ..rules.world import World
+from ..rules.kernels import NOBODY, UNDECIDED, kernel, record, released, units_of
+from ..rules.state import GameState
+from ..rules.world import Games, World, copy_game
 from .bot import Bot
 from .policy import RNG, Policy, action_value, choose
 
-CANDIDATE = np.dtype(
-    [
-        ("action", np.int64),
-        ("score", np.float64),  # by the bot; orders the candidates before the first rollout
-        ("total", np.float64),  # over its rollouts
-        ("squares", np.float64),  # the same of their squares
-        ("rollouts", np.int64),
-    ],
-    align=True,
+CANDIDATE = record(
+    ("action", np.int64),
+    ("score", np.float64),  # by the bot; orders the candidates before the first rollout; infinite for its choice
+    ("total", np.float64),  # over its rollouts
+    ("squares", np.float64),  # the same of their squares
+    ("rollouts", np.int64),
 )
 
 
 @by_reference
 class Search(NamedTuple):
     games: Games  # one game, overwritten by every rollout
-    candidates: np.ndarray  # (K,) CANDIDATE
     rng: np.ndarray  # (1,) RNG: the generator of a bot that explores
     policy: Policy
     objectives: float  # weight of victory points; surviving units have the rest
-    confidence: float  # standard errors
-    rollouts: int
     turns: int
     seed: np.uint64  # of the dice
 
@@ -103,106 +96,68 @@ class Planner(Agent):
     def search(self, game: Game, view: GameState, seed: np.uint64) -> np.ndarray:
         """Return the candidates (K,) CANDIDATE of a position in battle, best first."""
         assert isinstance(game, DeploymentGame)
-        search = Search(
-            games=game.games(1),
-            candidates=np.zeros(self.candidates, CANDIDATE),
-            rng=np.zeros(1, RNG),
-            policy=self.policy.policy(game),
-            objectives=self.objectives,
-            confidence=self.confidence,
-            rollouts=self.rollouts,
-            turns=2 * game.world.rounds if self.turns is None else self.turns,
-            seed=seed,
-        )
-        return search.candidates[: find_best(game.world, view.games, view.i, search)]
+        turns = 2 * game.world.settings.rounds if self.turns is None else self.turns
+        search = Search(game.games(1), np.zeros(1, RNG), self.policy.policy(game), self.objectives, turns, seed)
+        position, scores = (game.world, view.games, view.i, search), np.full(game.num_actions, -np.inf)
+        score_actions(*position, scores)
+        count = min(self.candidates, int(np.count_nonzero(scores > -np.inf)))
+        found = np.zeros(count, CANDIDATE)
+        found["action"] = np.argsort(-scores, kind="stable")[:count]
+        found["score"] = scores[found["action"]]
+        left, played, stages = count, 0, (count - 1).bit_length()
+        while left > 1:
+            more, kept = max(self.rollouts // (stages * left), 1), (left + 1) // 2
+            for candidate in found[:left]:
+                play_rollouts(*position, candidate, played, played + more)
+            played += more
+            found[:left] = found[np.argsort(-found["total"][:left], kind="stable")]  # ties keep the bot's order
+            bots = int(found["score"].argmax())
+            if left > 2 and bots >= kept:  # keep the bot's choice, as the last one if it is worse
+                found[[kept - 1, bots]] = found[[bots, kept - 1]]
+            left = kept
+        if count > 1 and found[0]["score"] != np.inf:  # better than the bot's choice, but by enough standard errors?
+            best, other = found[:2]
+            spread = best["squares"] + other["squares"] - (best["total"] ** 2 + other["total"] ** 2) / best["rollouts"]
+            if best["total"] - other["total"] <= self.confidence * np.sqrt(max(spread, 0.0)):
+                found[:2] = found[1::-1].copy()
+        return found
 
 
 def _mean(candidate: Any) -> float:
     return float(candidate["total"] / max(candidate["rollouts"], 1))
 
 
-@jit(nogil=True, _nrt=False)
-def find_best(world: World, games: Games, i: int, search: Search) -> int:
-    """Order the candidates, best first; return their number."""
-    candidates, count = search.candidates, _find_candidates(world, games, i, search)
-    stages, left = 0, count
-    while left > 1:
-        stages += 1
-        left = (left + 1) // 2
-    left, played = count, 0
-    while left > 1:
-        more = max(search.rollouts // (stages * left), 1)
-        for k in range(left):
-            for rollout in range(played, played + more):
-                value = _rollout(world, games, i, search, k, search.seed + np.uint64(rollout))
-                candidates[k].total += value
-                candidates[k].squares += value * value
-            candidates[k].rollouts += more
-        played += more
-        for k in range(1, left):  # a stable sort, so that ties keep the bot's order
-            at = k
-            while at > 0 and candidates[at].total > candidates[at - 1].total:
-                _swap(candidates, at, at - 1)
-                at -= 1
-        kept = (left + 1) // 2
-        for k in range(kept, left if left > 2 else 0):  # keep the bot's choice, as the last one if it is worse
-            if candidates[k].score == np.inf:
-                _swap(candidates, kept - 1, k)
-        left = kept
-    if count > 1 and candidates[0].score != np.inf:  # better than the bot's choice, but by enough standard errors?
-        best, other = candidates[0], candidates[1]
-        spread = best.squares + other.squares - (best.total**2 + other.total**2) / best.rollouts
-        if best.total - other.total <= search.confidence * np.sqrt(max(spread, 0.0)):
-            _swap(candidates, 0, 1)
-    return count
+@released
+def score_actions(world: World, games: Games, i: int, search: Search, scores: np.ndarray) -> None:
+    """Write the bot's score of each legal action; its choice has an infinite one, and units to choose from 0."""
+    choice = choose(world, games, i, search.policy, search.rng[0])
+    for action in range(world.first_move, scores.size):
+        if games.mask[i, action]:
+            scores[action] = 0.0
+            if games.games[i].active != NOBODY and action != choice:
+                scores[action] = action_value(world, games, i, action, search.policy)
+    scores[choice] = np.inf
+
+
+@released
+def play_rollouts(world: World, games: Games, i: int, search: Search, candidate: Any, first: int, end: int) -> None:
+    """Add rollouts with the numbers from `first` to before `end` to a candidate."""
+    for number in range(first, end):
+        value = _rollout(world, games, i, search, candidate.action, search.seed + np.uint64(number))
+        candidate.total += value
+        candidate.squares += value * value
+    candidate.rollouts += end - first
 
 
 @kernel
-def _swap(candidates: np.ndarray, one: int, other: int) -> None:
-    first, second = candidates[one], candidates[other]
-    first.action, second.action = second.action, first.action
-    first.score, second.score = second.score, first.score
-    first.total, second.total = second.total, first.total
-    first.squares, second.squares = second.squares, first.squares
-    first.rollouts, second.rollouts = second.rollouts, first.rollouts
-
-
-@kernel
-def _find_candidates(world: World, games: Games, i: int, search: Search) -> int:
-    """Write the bot's choice and the legal actions with the next highest scores; return their number."""
-    candidates, count, choice = search.candidates, 0, choose(world, games, i, search.policy, search.rng[0])
-    for action in range(world.first_move, games.mask.shape[1]):
-        if not games.mask[i, action]:
-            continue
-        score = np.inf if action == choice else 0.0
-        if action != choice and games.games[i].active != NOBODY:
-            score = action_value(world, games, i, action, search.policy)
-        if count == candidates.size:  # the worst one is dropped
-            if score <= candidates[count - 1].score:
-                continue
-            count -= 1
-        candidates[count].action = action
-        candidates[count].score = score
-        candidates[count].total = 0.0
-        candidates[count].squares = 0.0
-        candidates[count].rollouts = 0
-        at = count
-        while at > 0 and candidates[at].score > candidates[at - 1].score:
-            _swap(candidates, at, at - 1)
-            at -= 1
-        count += 1
-    return count
-
-
-@kernel
-def _rollout(world: World, games: Games, i: int, search: Search, k: int, seed: Any) -> float:
-    """Play candidate k, then the bot for both sides up to the horizon, with the dice of `seed`; return the result."""
+def _rollout(world: World, games: Games, i: int, search: Search, action: int, seed: Any) -> float:
+    """Play an action, then the bot for both sides up to the horizon, with the dice of `seed`; return the result."""
     scratch, seat = search.games, games.games[i].to_move
-    _copy(games, i, scratch)
-    scratch.games[0].random = hash_word(seed)
+    copy_game(games, i, scratch, 0)
+    scratch.games[0].random = hash_word(seed)  # the search must not know the dice to come
     search.rng[0].random = hash_word(scratch.games[0].random)
     horizon = turn_number(games, i) + search.turns
-    rules.play(world, scratch, 0, search.candidates[k].action)
+    rules.play(world, scratch, 0, action)
     while not rules.is_over(scratch, 0) and turn_number(scratch, 0) <= horizon:
         rules.play(world, scratch, 0, choose(world, scratch, 0, search.policy, search.rng[0]))
     take_objectives(world, scratch, 0)
@@ -226,8 +181,8 @@ def final_points(world: World, games: Games, i: int, seat: int) -> int:
     game, points = games.games[i], games.sides[i, seat].victory_points
     if game.outcome != UNDECIDED:
         return points
-    left = world.rounds - game.round  # times that it will score
-    if seat != game.first and ((game.turn == game.first and game.round > 1) or game.round == world.rounds):
+    left = world.settings.rounds - game.round  # times that it will score
+    if seat != game.first and ((game.turn == game.first and game.round > 1) or game.round == world.settings.rounds):
         left += 1
     return points + left * points_per_score(world, games, i, seat)
 
@@ -236,19 +191,8 @@ def final_points(world: World, games: Games, i: int, seat: int) -> int:
 def _strength(world: World, games: Games, seat: int) -> float:
     """Return the fraction of a seat's points that is left, units with fewer hit points counted in part."""
     left, total = 0.0, 0
-    for u in range(seat * world.slots, (seat + 1) * world.slots):
+    for u in units_of(world, seat):
         if world.units[u].exists:
             left += world.units[u].points * games.units[0, u].hp / world.units[u].hp
             total += world.units[u].points
     return left / max(total, 1)
-
-
-@kernel
-def _copy(games: Games, i: int, scratch: Games) -> None:
-    """Copy all that the rules read of game i. `random` is replaced: the search must not know the dice to come."""
-    scratch.games[0] = games.games[i]
-    copy_values(games.units[i], scratch.units[0])
-    copy_values(games.occupants[i], scratch.occupants[0])
-    copy_values(games.sides[i], scratch.sides[0])
-    copy_values(games.control[i], scratch.control[0])
-    copy_values(games.mask[i], scratch.mask[0])

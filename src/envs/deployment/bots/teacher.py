@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ....core.errors import require
-from ....core.kernels import by_reference, jit
+from ....core.kernels import by_reference
 from ....core.play.game import Game
 from ....core.ranges import Fraction, checked
 from ....core.seeding import generator
@@ -17,8 +17,8 @@ from ...splitmix import below
 from .. import observation, rules
 from ..game import DeploymentGame
 from ..observation import StaticFeatures
-from ..rules.state import UNDECIDED, Games
-from ..rules.world import World
+from ..rules.kernels import UNDECIDED, copy_values, released
+from ..rules.world import Games, World
 from .bot import Bot, require_action
 from .policy import NO_ACTION, RNG, Policy, any_action, choose
 
@@ -87,7 +87,7 @@ class Match(NamedTuple):
     explore: float
 
 
-@jit(nogil=True, _nrt=False)
+@released
 def play_game(match: Match, batch: LabeledBatch, used: int) -> int:
     """Play a game and label its positions until the rows are full; return the number of used rows, or NO_ACTION."""
     world, games, rng, game = match.world, match.games, match.rng[0], match.games.games[0]
@@ -99,7 +99,7 @@ def play_game(match: Match, batch: LabeledBatch, used: int) -> int:
             return NO_ACTION
         if used < batch.observation.shape[0]:
             observation.observe(world, match.static, games, 0, seat, batch.observation[used])
-            observation.copy_values(games.mask[0], batch.legal_actions[used])
+            copy_values(games.mask[0], batch.legal_actions[used])
             batch.good_actions[used, action] = True
             batch.win_probability[used] = seat  # until the game is over
             used += 1

@@ -11,10 +11,9 @@ S unit slots, H hex slots, C cells. Slots number a player's whole roster by id a
 """
 
 from . import battle, deployment, reach
-from .dice import kernel
 from .hexgrid import WORD_BITS
-from .state import NOBODY, OFF_BOARD, UNDECIDED, Games
-from .world import CHARGE, DEPLOYMENT, MOVE_PHASE, World
+from .kernels import NOBODY, UNDECIDED, kernel, units_of
+from .world import CHARGE, DEPLOYMENT, MOVE_PHASE, Games, World, copy_game
 
 
 @kernel
@@ -25,44 +24,10 @@ def is_over(games: Games, i: int) -> bool:
 @kernel
 def start(world: World, games: Games, i: int) -> None:
     """Start game i. Its generator `random` continues."""
-    game = games.games[i]
-    game.deployment_steps = 0
-    game.passes = 0
-    game.active = NOBODY
-    game.phase = DEPLOYMENT
-    game.round = 0
-    game.first = 0
-    game.turn = 0
-    game.to_move = 0
-    game.current_deployer = 0
-    game.next_fighter = 1
-    game.outcome = UNDECIDED
-    game.trail_length = 0
-    game.deployment_complete = False
-    game.deadlocked = False
-    games.control[i] = NOBODY
-    for seat in range(2):
-        games.sides[i, seat].victory_points = 0
-        games.sides[i, seat].locked_units = 0
-        games.sides[i, seat].confirmed = False
-    for cell in range(world.cells.size):
-        games.occupants[i, cell] = NOBODY
-    for u in range(world.units.size):
-        unit, exists = games.units[i, u], world.units[u].exists
-        unit.cell = OFF_BOARD
-        unit.start = OFF_BOARD
-        unit.order = 0
-        unit.hp = world.units[u].hp
-        unit.dealt = 0
-        unit.deployed = exists and not world.is_active
-        unit.deployable = exists and world.is_active
-        unit.acted = False
-        unit.fled = False
-        unit.charged = False
-        if unit.deployed:  # a fixed deployment
-            unit.start = world.units[u].position
-            battle.put(games, i, u, unit.start)
-    if not world.is_active:
+    random = games.games[i].random
+    copy_game(world.start, 0, games, i)
+    games.games[i].random = random
+    if not world.settings.is_active:
         deployment.begin_battle(world, games, i)
     write_mask(world, games, i)
 
@@ -100,7 +65,7 @@ def write_mask(world: World, games: Games, i: int) -> None:
         return
     seat = game.to_move
     if game.active == NOBODY:  # the hexes of the units that may act
-        for u in range(seat * world.slots, (seat + 1) * world.slots):
+        for u in units_of(world, seat):
             if battle.may_be_chosen(world, games, i, u):
                 mask[world.first_move + world.seen[seat, games.units[i, u].cell].turned] = True
         return

@@ -5,10 +5,10 @@ of their ids or as their player chooses; the phase ends when none is eligible. U
 used here, so their sentinel position cannot enter a distance.
 """
 
-from .dice import d6, kernel, roll_damage
+from .dice import d6, roll_damage
+from .kernels import NOBODY, OFF_BOARD, UNDECIDED, kernel, units_of
 from .reach import NO_HEX, charge_path, find_charges
-from .state import NOBODY, OFF_BOARD, UNDECIDED, Games
-from .world import CHARGE, COMMAND, COVERED, FIGHT, MELEE, MOVE_PHASE, RANGED, SHOOT, World
+from .world import CHARGE, COMMAND, COVERED, FIGHT, MELEE, MOVE_PHASE, RANGED, SHOOT, Games, World
 
 
 @kernel
@@ -48,7 +48,7 @@ def _attack(world: World, games: Games, i: int, u: int, target: int, kind: int) 
     if hit.hp == 0:
         put(games, i, target, OFF_BOARD)
         seat, alive = target // world.slots, 0
-        for other in range(seat * world.slots, (seat + 1) * world.slots):
+        for other in units_of(world, seat):
             alive += games.units[i, other].hp
         if alive == 0:
             game.outcome = 1 if seat == 1 else -1
@@ -72,7 +72,7 @@ def advance(world: World, games: Games, i: int) -> None:
         game.active = next_active(world, games, i)
         if game.active != NOBODY:
             game.to_move = game.active // world.slots
-            if world.is_choice:
+            if world.settings.is_choice:
                 game.active = NOBODY
             return
         if game.phase != FIGHT:
@@ -80,7 +80,7 @@ def advance(world: World, games: Games, i: int) -> None:
         elif game.turn == game.first:
             game.turn = 1 - game.first
             enter(world, games, i, COMMAND)
-        elif game.round < world.rounds:
+        elif game.round < world.settings.rounds:
             game.round += 1
             game.turn = game.first
             enter(world, games, i, COMMAND)
@@ -107,7 +107,7 @@ def enter(world: World, games: Games, i: int, phase: int) -> None:
             games.units[i, u].charged = False
     if phase == COMMAND:
         take_objectives(world, games, i)
-        scored_at_the_end = game.turn != game.first and game.round == world.rounds
+        scored_at_the_end = game.turn != game.first and game.round == world.settings.rounds
         if game.round >= 2 and not scored_at_the_end:
             score(world, games, i, game.turn)
     elif phase == FIGHT:
@@ -130,7 +130,7 @@ def next_active(world: World, games: Games, i: int) -> int:
 
 @kernel
 def _first_eligible(world: World, games: Games, i: int, seat: int, chargers_only: bool) -> int:
-    for u in range(seat * world.slots, (seat + 1) * world.slots):
+    for u in units_of(world, seat):
         if (games.units[i, u].charged or not chargers_only) and is_eligible(world, games, i, u):
             return u
     return NOBODY
@@ -159,18 +159,16 @@ def is_eligible(world: World, games: Games, i: int, u: int) -> bool:
         return has_target(world, games, i, u)
     if beside_enemy(world, games, i, u):
         return False
-    first = (1 - u // world.slots) * world.slots
-    for enemy in range(first, first + world.slots):  # a cheap test before the expensive path search
+    for enemy in units_of(world, 1 - u // world.slots):  # a cheap test before the expensive path search
         there = games.units[i, enemy].cell
-        if there != OFF_BOARD and world.distance[unit.cell, there] <= world.charge_reach:
+        if there != OFF_BOARD and world.distance[unit.cell, there] <= world.settings.charge_reach:
             return find_charges(world, games, i, u, True)
     return False
 
 
 @kernel
 def has_target(world: World, games: Games, i: int, u: int) -> bool:
-    first = (1 - u // world.slots) * world.slots
-    for target in range(first, first + world.slots):  # noqa: SIM110 (numba has no generator expressions)
+    for target in units_of(world, 1 - u // world.slots):  # noqa: SIM110 (numba has no generator expressions)
         if is_target(world, games, i, u, target):
             return True
     return False
@@ -242,19 +240,19 @@ def points_per_score(world: World, games: Games, i: int, seat: int) -> int:
     for k in range(games.control.shape[1]):
         held += games.control[i, k] == seat
         theirs += games.control[i, k] == 1 - seat
-    return world.victory_points * (int(held >= 1) + int(held >= 2) + int(held > theirs))
+    return world.settings.victory_points * (int(held >= 1) + int(held >= 2) + int(held > theirs))
 
 
 @kernel
 def max_victory_points(world: World) -> int:
     """Return the most points of a player, who scores from the second round on."""
-    return 3 * world.victory_points * (world.rounds - 1)
+    return 3 * world.settings.victory_points * (world.settings.rounds - 1)
 
 
 @kernel
 def surviving_points(world: World, games: Games, i: int, seat: int) -> int:
     points = 0
-    for u in range(seat * world.slots, (seat + 1) * world.slots):
+    for u in units_of(world, seat):
         if games.units[i, u].hp > 0:
             points += world.units[u].points
     return points

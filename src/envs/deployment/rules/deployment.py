@@ -11,10 +11,10 @@ import numpy as np
 from ....core.errors import UserError
 from ...splitmix import below
 from . import battle
-from .dice import kernel
+from .kernels import NOBODY, OFF_BOARD, kernel, units_of
 from .scenario import Scenario, is_whole
-from .state import NOBODY, OFF_BOARD, Games, GameState
-from .world import World
+from .state import GameState
+from .world import Games, World
 
 OrderMode = Literal["player_by_player", "alternated_p1_start"]
 DeploymentType = Literal["active", "fixed"]
@@ -43,7 +43,7 @@ def place(world: World, games: Games, i: int, u: int, cell: int) -> None:
     unit.deployable = False
     game.deployment_steps += 1
     games.sides[i, 1 - seat].locked_units = units_placed(world, games, i, 1 - seat)
-    alternates = world.alternated and units_left(world, games, i, 1 - seat) > 0
+    alternates = world.settings.alternated and units_left(world, games, i, 1 - seat) > 0
     if alternates or not must_confirm(world, games, i, seat):
         continue_phase(world, games, i)
 
@@ -57,7 +57,7 @@ def continue_phase(world: World, games: Games, i: int) -> None:
     game, other = games.games[i], 1 - games.games[i].current_deployer
     own_left = units_left(world, games, i, game.current_deployer)
     others_left = units_left(world, games, i, other)
-    is_others_turn = world.alternated and others_left > 0
+    is_others_turn = world.settings.alternated and others_left > 0
     if is_others_turn or (own_left == 0 and (others_left > 0 or must_confirm(world, games, i, other))):
         game.current_deployer = other
         game.to_move = other
@@ -70,10 +70,10 @@ def begin_battle(world: World, games: Games, i: int) -> None:
     game = games.games[i]
     game.deployment_complete = True
     game.round = 1
-    if world.rolls_off:
+    if world.settings.rolls_off:
         game.first = below(game, 2)
     game.turn = game.first
-    battle.enter(world, games, i, world.start_phase)
+    battle.enter(world, games, i, world.settings.start_phase)
     battle.advance(world, games, i)
 
 
@@ -92,7 +92,7 @@ def resolve_pass(world: World, games: Games, i: int) -> None:
 @kernel
 def is_deadlock(world: World, games: Games, i: int) -> bool:
     """Whether a legal pass is a deadlock: the other player cannot continue either."""
-    return not (world.alternated and has_placement(world, games, i, 1 - games.games[i].current_deployer))
+    return not (world.settings.alternated and has_placement(world, games, i, 1 - games.games[i].current_deployer))
 
 
 @kernel
@@ -105,7 +105,7 @@ def confirm(world: World, games: Games, i: int, seat: int) -> None:
 @kernel
 def must_confirm(world: World, games: Games, i: int, seat: int) -> bool:
     """Whether the seat has placed all its units and ends its deployment by confirming it."""
-    if world.confirming >> seat & 1 == 0 or games.sides[i, seat].confirmed:
+    if world.settings.confirming >> seat & 1 == 0 or games.sides[i, seat].confirmed:
         return False
     return units_left(world, games, i, seat) == 0
 
@@ -114,7 +114,7 @@ def must_confirm(world: World, games: Games, i: int, seat: int) -> bool:
 def take_back(world: World, games: Games, i: int, u: int) -> None:
     """Undo a placement; later placements move up in the order."""
     unit, seat = games.units[i, u], u // world.slots
-    for other in range(seat * world.slots, (seat + 1) * world.slots):
+    for other in units_of(world, seat):
         if games.units[i, other].deployed and games.units[i, other].order > unit.order:
             games.units[i, other].order -= 1
     games.games[i].deployment_steps -= 1
@@ -128,17 +128,14 @@ def take_back(world: World, games: Games, i: int, u: int) -> None:
 @kernel
 def units_left(world: World, games: Games, i: int, seat: int) -> int:
     left = 0
-    for u in range(seat * world.slots, (seat + 1) * world.slots):
+    for u in units_of(world, seat):
         left += games.units[i, u].deployable
     return left
 
 
 @kernel
 def units_placed(world: World, games: Games, i: int, seat: int) -> int:
-    placed = 0
-    for u in range(seat * world.slots, (seat + 1) * world.slots):
-        placed += games.units[i, u].deployed
-    return placed
+    return world.roster_sizes[seat] - units_left(world, games, i, seat)
 
 
 @kernel
@@ -161,11 +158,11 @@ def can_place(world: World, games: Games, i: int, seat: int, cell: int) -> bool:
 @kernel
 def keeps_distance(world: World, games: Games, i: int, seat: int, cell: int) -> bool:
     """Whether all placed enemies are at least `min_enemy_distance` away."""
-    if world.min_enemy_distance == 0:
+    if world.settings.min_enemy_distance == 0:
         return True
-    for u in range((1 - seat) * world.slots, (2 - seat) * world.slots):
+    for u in units_of(world, 1 - seat):
         there = games.units[i, u].cell
-        if there != OFF_BOARD and world.distance[cell, there] < world.min_enemy_distance:
+        if there != OFF_BOARD and world.distance[cell, there] < world.settings.min_enemy_distance:
             return False
     return True
 
@@ -196,7 +193,7 @@ def why_not_deploy(state: GameState, unit_id: str, col: int, row: int) -> str | 
     if occupant != NOBODY:
         return f"{refused}unit {state.unit_id(occupant)} stands there"
     if not keeps_distance(state.world, state.games, state.i, player - 1, state.cell_of(one)):
-        return f"{refused}an enemy is nearer than {state.world.min_enemy_distance} hexes"
+        return f"{refused}an enemy is nearer than {state.world.settings.min_enemy_distance} hexes"
     return None
 
 
@@ -228,7 +225,7 @@ def why_not_confirm(state: GameState, player: int) -> str | None:
         return refusal
     if not is_whole(player) or player not in (1, 2):
         return f"there is no player {player!r}: expected 1 or 2"
-    if not state.world.confirming >> (player - 1) & 1:
+    if not state.world.settings.confirming >> (player - 1) & 1:
         return f"player {player} has nothing to confirm: confirming_players does not list it"
     left = state.deployment_state.deployable_units_by_player[player]
     if left:
@@ -261,8 +258,7 @@ def deadlock_message(scenario: Scenario, game: Any, units: np.ndarray) -> str:
         left.append(", ".join(unit.id for unit, record in own if record["deployable"]) or "none")
         for unit, record in own:
             if record["cell"] != OFF_BOARD:
-                row, col = divmod(int(record["cell"]), scenario.board.cols)
-                occupied.append(f"{unit.id} on ({col}, {row})")
+                occupied.append(f"{unit.id} on {scenario.board.hex_of(int(record['cell']))}")
     pools = ", ".join(f"player {player}: {len(pool)}" for player, pool in enumerate(scenario.pools, 1))
     return (
         f"deployment deadlock: player {game['current_deployer'] + 1} has units left and no legal placement; "

@@ -2,13 +2,8 @@
 
 from typing import Any
 
-from ....core.kernels import jit
 from ...splitmix import below
-
-# Kernels allocate nothing, so Numba's reference counting is disabled: counting the array arguments of every call would
-# take longer than the rules themselves.
-kernel = jit(_nrt=False)
-inlined = jit(forceinline=True, _nrt=False)  # for what is called for every hex
+from .kernels import kernel
 
 NEVER = 7  # a required roll that no die can show
 

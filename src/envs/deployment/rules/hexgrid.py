@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ....core.kernels import jit
+from .kernels import kernel
 
 NEAR = 6
 WORD_BITS = 32  # hexes in a word of a set of hexes, see reach.py
@@ -76,20 +76,19 @@ def lines_of_sight(blocks_sight: np.ndarray, cols: int) -> np.ndarray:
     """
     sight = np.zeros((blocks_sight.size, blocks_sight.size), np.bool_)
     cubes = np.array([cube(*cell) for cell in cells_of(cols, blocks_sight.size // cols)])
-    _fill_sight(sight, blocks_sight, cubes, cols)
+    for nudge in (_NUDGE, -_NUDGE):
+        _add_sight(sight, blocks_sight, cubes, cols, nudge)
     return sight
 
 
-@jit(_nrt=False)
-def _fill_sight(sight: np.ndarray, blocks_sight: np.ndarray, cubes: np.ndarray, cols: int) -> None:
+@kernel
+def _add_sight(sight: np.ndarray, blocks_sight: np.ndarray, cubes: np.ndarray, cols: int, nudge: float) -> None:
     for a in range(len(cubes)):
         for b in range(len(cubes)):
-            sight[a, b] = _is_free(blocks_sight, cubes[a], cubes[b], cols, _NUDGE) or _is_free(
-                blocks_sight, cubes[a], cubes[b], cols, -_NUDGE
-            )
+            sight[a, b] |= _is_free(blocks_sight, cubes[a], cubes[b], cols, nudge)
 
 
-@jit(_nrt=False)
+@kernel
 def _is_free(blocks_sight: np.ndarray, start: np.ndarray, end: np.ndarray, cols: int, nudge: float) -> bool:
     """Whether no hex between the two ends blocks sight, on the line shifted by `nudge`."""
     steps = max(abs(start[0] - end[0]), abs(start[1] - end[1]), abs(start[2] - end[2]))

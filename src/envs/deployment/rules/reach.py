@@ -7,9 +7,8 @@ and below the board take the place of its edges. `Games.sets` has room for the s
 
 import numpy as np
 
-from .dice import inlined, kernel
-from .state import CHARGE_STEPS, NOBODY, OFF_BOARD, Games
-from .world import World
+from .kernels import NOBODY, OFF_BOARD, inlined, kernel, units_of
+from .world import CHARGE_STEPS, Games, World
 
 # Indices of the sets of a search: open hexes without a unit; free hexes not beside an enemy; where a charge may end;
 # scratch space; the hexes reached so far, from the unit's own. CHARGE_STEPS + n: what a charge may enter in n steps.
@@ -34,7 +33,7 @@ def find_charges(world: World, games: Games, i: int, u: int, first_only: bool) -
     Only the last hex of a charge may be beside enemies. `first_only` stops at the first target, for the answer alone.
     """
     _find_obstacles(world, games, i, u)
-    return _flood(world, games.sets[i], world.charge_reach, True, first_only)
+    return _flood(world, games.sets[i], world.settings.charge_reach, True, first_only)
 
 
 @kernel
@@ -57,7 +56,7 @@ def _flood(world: World, sets: np.ndarray, limit: int, keeps_steps: bool, first_
 @kernel
 def _find_obstacles(world: World, games: Games, i: int, u: int) -> None:
     """Write the sets of a search before its first step."""
-    sets, slots, here, width = games.sets[i], world.slots, games.units[i, u].cell, world.row_words
+    sets, here, width = games.sets[i], games.units[i, u].cell, world.row_words
     free, clear, targets, reached = sets[FREE], sets[CLEAR], sets[TARGETS], sets[REACHED]
     for k in range(free.size):
         free[k] = world.open[k]
@@ -67,12 +66,11 @@ def _find_obstacles(world: World, games: Games, i: int, u: int) -> None:
         cell = games.units[i, other].cell
         if cell != OFF_BOARD:
             free[world.cells[cell].word] &= ~world.cells[cell].bit
-    first = (1 - u // slots) * slots
-    for enemy in range(first, first + slots):
+    for enemy in units_of(world, 1 - u // world.slots):
         cell = games.units[i, enemy].cell
         if cell != OFF_BOARD:
             targets[world.cells[cell].word] |= world.cells[cell].bit
-            if world.distance[here, cell] <= world.charge_reach:
+            if world.distance[here, cell] <= world.settings.charge_reach:
                 reached[world.cells[cell].word] |= world.cells[cell].bit
     _spread(targets, sets[SIDES], clear[width:-width], width)
     _spread(reached, sets[SIDES], targets[width:-width], width)
@@ -104,9 +102,9 @@ def charge_path(world: World, games: Games, i: int, u: int, target: int) -> tupl
     """
     seen = world.seen[u // world.slots]
     here, there, best = games.units[i, u].cell, games.units[i, target].cell, NO_HEX
-    if there == OFF_BOARD or world.distance[here, there] > world.charge_reach:
+    if there == OFF_BOARD or world.distance[here, there] > world.settings.charge_reach:
         return NO_HEX, FAR
-    for steps in range(max(world.distance[here, there] - 1, 1), world.charge_reach + 1):
+    for steps in range(max(world.distance[here, there] - 1, 1), world.settings.charge_reach + 1):
         entered = games.sets[i, CHARGE_STEPS + steps]
         for k in range(6):
             cell = world.near[there, k]

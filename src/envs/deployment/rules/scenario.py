@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, product
-from typing import Any
+from typing import Annotated, Any, TypeVar, get_type_hints
 
 import numpy as np
 
-from ....core.errors import UserError, require
+from ....core.errors import require
+from ....core.ranges import Bounds, check
 from .hexgrid import distance, distances_between, neighbors, turned
 
 Hex = tuple[int, int]  # col, row
@@ -18,12 +19,8 @@ MAX_MOVE = 99  # hexes
 FREE, WALL, COVER, FORBIDDEN, OBJECTIVE = ".", "#", "*", "x", "o"  # in the drawing of a board
 TURNED = "turned"  # the other player's zone, rotated by 180 degrees
 BOX = ("cols", "rows")
-MELEE_LIMITS = {"attacks": (1, 99), "hit": (2, 6), "strength": (1, 99), "ap": (0, 6), "damage": (1, 99)}
-RANGED_LIMITS = {"range": (1, 99), **MELEE_LIMITS}
-PROFILE_LIMITS = {
-    **{"move": (0, MAX_MOVE), "toughness": (1, 99), "save": (2, 7), "invulnerable": (2, 6)},
-    **{"hp": (1, 99), "control": (0, 99), "points": (0, 9999)},
-}
+Stat = Annotated[int, Bounds(ge=1, le=99)]
+Kind = TypeVar("Kind")
 
 
 def read(node: Any, where: str, keys: Sequence[str], others: Sequence[str] = ()) -> list[Any]:
@@ -46,10 +43,18 @@ def listed(value: Any, where: str, what: str, length: int | None = None) -> list
     return list(value)
 
 
-def whole(value: Any, where: str, low: int, high: int) -> int:
-    in_range = is_whole(value) and low <= value <= high
-    require(in_range, f"{where}={value!r}: expected a whole number from {low} to {high}")
+def whole(value: Any, where: str, most: int) -> int:
+    check(value, Annotated[int, Bounds(ge=0, le=most)], where)
     return int(value)
+
+
+def load(kind: type[Kind], node: Any, where: str, **given: Any) -> Kind:
+    """Build a dataclass; the keys of the node are its fields, except the given ones, and in their ranges."""
+    hints = {key: hint for key, hint in get_type_hints(kind, include_extras=True).items() if key not in given}
+    values = dict(zip(hints, read(node, where, list(hints)), strict=True))
+    for key, hint in hints.items():
+        check(values[key], hint, f"{where}.{key}")
+    return kind(**given, **values)
 
 
 @dataclass(frozen=True)
@@ -103,6 +108,12 @@ class Board:
     def contains(self, one: Hex) -> bool:
         return 0 <= one[0] < self.cols and 0 <= one[1] < self.rows
 
+    def cell_of(self, one: Hex) -> int:
+        return one[1] * self.cols + one[0]
+
+    def hex_of(self, cell: int) -> Hex:
+        return cell % self.cols, cell // self.cols
+
     def is_open(self, one: Hex) -> bool:
         return self.contains(one) and one not in self.walls and one not in self.forbidden
 
@@ -125,7 +136,7 @@ def _hexes_of(boxes: Any, where: str, board: Board) -> set[Hex]:
         spans = []
         for key, edges, size in zip(BOX, read(box, f"{where}[{number}]", BOX), (board.cols, board.rows), strict=True):
             name = f"{where}[{number}].{key}"
-            first, last = (whole(edge, name, 0, size - 1) for edge in listed(edges, name, "[first, last]", 2))
+            first, last = (whole(edge, name, size - 1) for edge in listed(edges, name, "[first, last]", 2))
             require(first <= last, f"{name}=[{first}, {last}]: the first comes before the last")
             spans.append(range(first, last + 1))
         hexes |= {(col, row) for col in spans[0] for row in spans[1]}
@@ -134,45 +145,35 @@ def _hexes_of(boxes: Any, where: str, board: Board) -> set[Hex]:
 
 @dataclass(frozen=True)
 class Weapon:
-    reach: int  # hexes; 1 for melee
-    attacks: int
-    hit: int  # required on a D6: 3 means 3+
-    strength: int
-    ap: int  # armor penetration: added to the required armor save
-    damage: int
-
-    @staticmethod
-    def load(node: Any, where: str, limits: Mapping[str, tuple[int, int]]) -> "Weapon | None":
-        if node is None:
-            return None
-        values = zip(limits, read(node, where, list(limits)), strict=True)
-        found = {key: whole(value, f"{where}.{key}", *limits[key]) for key, value in values}
-        return Weapon(found.pop("range", 1), **found)
+    range: Stat  # hexes; 1 for melee
+    attacks: Stat
+    hit: Annotated[int, Bounds(ge=2, le=6)]  # required on a D6: 3 means 3+
+    strength: Stat
+    ap: Annotated[int, Bounds(ge=0, le=6)]  # armor penetration: added to the required armor save
+    damage: Stat
 
 
 @dataclass(frozen=True)
 class Profile:
     name: str
-    move: int
-    toughness: int
-    save: int  # required on a D6
-    invulnerable: int | None  # likewise, not modified by ap
-    hp: int
-    control: int
-    points: int
+    move: Annotated[int, Bounds(ge=0, le=MAX_MOVE)]
+    toughness: Stat
+    save: Annotated[int, Bounds(ge=2, le=7)]  # required on a D6
+    invulnerable: Annotated[int, Bounds(ge=2, le=6)] | None  # likewise, not modified by ap
+    hp: Stat
+    control: Annotated[int, Bounds(ge=0, le=99)]
+    points: Annotated[int, Bounds(ge=0, le=9999)]
     ranged: Weapon | None
     melee: Weapon | None
 
     @staticmethod
     def load(name: str, node: Any) -> "Profile":
-        where = f"profiles.{name}"
-        *values, ranged, melee = read(node, where, [*PROFILE_LIMITS, "ranged", "melee"])
-        numbers: dict[str, Any] = {
-            key: None if key == "invulnerable" and value is None else whole(value, f"{where}.{key}", *limits)
-            for (key, limits), value in zip(PROFILE_LIMITS.items(), values, strict=True)
-        }
-        arms = Weapon.load(ranged, f"{where}.ranged", RANGED_LIMITS), Weapon.load(melee, f"{where}.melee", MELEE_LIMITS)
-        return Profile(name, **numbers, ranged=arms[0], melee=arms[1])
+        where, arms = f"profiles.{name}", dict[str, Any]()
+        profile = load(Profile, node, where, name=name)
+        for kind, given in (("ranged", {}), ("melee", {"range": 1})):
+            arm = getattr(profile, kind)
+            arms[kind] = None if arm is None else load(Weapon, arm, f"{where}.{kind}", **given)
+        return replace(profile, **arms)
 
 
 @dataclass(frozen=True)
@@ -206,11 +207,8 @@ class Scenario:
             require(ids.count(one) == 1, f"scenario: unit id {one} is given {ids.count(one)} times: ids are unique")
         for player, (pool, roster) in enumerate(zip(self.pools, self.rosters, strict=True), 1):
             require(bool(roster), f"scenario.player_{player} has no units")
-            if len(pool) < len(roster):
-                raise UserError(
-                    f"the zone of player {player} has {len(pool)} hexes for {len(roster)} units: "
-                    "choose a larger zone or a smaller roster"
-                )
+            has = f"the zone of player {player} has {len(pool)} hexes for {len(roster)} units"
+            require(len(pool) >= len(roster), f"{has}: choose a larger zone or a smaller roster")
         room, units = len({*self.pools[0], *self.pools[1]}), len(self.rosters[0]) + len(self.rosters[1])
         require(
             room >= units,
@@ -265,6 +263,6 @@ def _roster(node: Any, where: str, profiles: Mapping[str, Profile], board: Board
         require(known, f"{where}: profile {profile!r} is unknown: expected one of {', '.join(profiles)}")
         at = f"{where}[{number}].position"
         col, row = listed(position, at, "[col, row]", 2)
-        place = whole(col, at, 0, board.cols - 1), whole(row, at, 0, board.rows - 1)
+        place = whole(col, at, board.cols - 1), whole(row, at, board.rows - 1)
         units.append(UnitSpec(name, profiles[profile], place))
     return tuple(sorted(units, key=lambda unit: unit.id))

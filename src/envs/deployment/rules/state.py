@@ -1,114 +1,16 @@
-"""The game state: arrays with all values that the rules use, for N games.
+"""The game state: views of the arrays in world.py under the names of the deployment contract, without copies.
 
-`GameState` gives access to one game under the names of the deployment contract, without copies. Only rejected actions
-are counted outside the arrays, because they must not change the game.
+Only rejected actions are counted outside the arrays, because they must not change the game.
 """
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from ....core.kernels import by_reference
+from .kernels import NOBODY, OFF_BOARD
 from .scenario import Hex, Profile, Scenario
-from .world import PHASES, World
-
-OFF_BOARD = -1  # the cell of a unit that is not placed yet, or dead
-NOBODY = -1
-UNDECIDED = 2  # outcomes are +1, 0 or -1 if player 1 has won, drawn or lost
-CHARGE_STEPS = 5  # index of the first set in `Games.sets` that belongs to a step of a charge
-LONGEST_TRAIL = 8  # the most phases that one action can enter
-
-# Records instead of an array per field: kernels with few array arguments compile and run faster.
-GAME = np.dtype(
-    [
-        ("deployment_steps", np.int32),
-        ("passes", np.int32),
-        ("random", np.uint64),  # state of the dice; not the first field, or Numba would treat RNG as a prefix
-        ("active", np.int32),  # the unit to act in battle, or NOBODY
-        ("phase", np.int8),
-        ("round", np.int8),  # 1..5 in battle, 0 before
-        ("first", np.int8),  # the seat with the first turn of every round
-        ("turn", np.int8),  # the seat whose turn it is
-        ("to_move", np.int8),  # the seat to act; in the fight phase it may differ from `turn`
-        ("current_deployer", np.int8),  # a seat
-        ("next_fighter", np.int8),  # the seat that selects the next unit to fight
-        ("outcome", np.int8),
-        ("trail_length", np.int8),
-        ("deployment_complete", np.bool_),
-        ("deadlocked", np.bool_),
-    ],
-    align=True,
-)
-
-
-UNIT_STATE = np.dtype(
-    [
-        ("cell", np.int32),  # its current cell, or OFF_BOARD
-        ("hp", np.int32),
-        ("start", np.int32),  # where it was placed
-        ("order", np.int32),  # how many units of its player were placed before it
-        ("dealt", np.int32),  # damage dealt
-        ("deployed", np.bool_),
-        ("deployable", np.bool_),  # still to be placed
-        ("acted", np.bool_),  # in this phase
-        ("fled", np.bool_),  # moved away from an adjacent enemy in this turn
-        ("charged", np.bool_),  # in this turn
-    ],
-    align=True,
-)
-SIDE = np.dtype(
-    [
-        ("victory_points", np.int32),
-        ("locked_units", np.int32),  # units placed before the other side's latest one; they cannot be taken back
-        ("confirmed", np.bool_),
-    ],
-    align=True,
-)
-RIVAL = np.dtype(
-    [
-        ("cell", np.uint32),  # unsigned, as an index that cannot be negative is faster
-        ("head_start", np.int32),  # its distance plus this is the index of its charge in `World.roll_chance`
-        ("range", np.int32),  # of its ranged weapon
-        ("shot", np.float64),  # expected points taken from it by an attack of the active unit
-        ("strike", np.float64),
-        ("shot_back", np.float64),  # and by it from the active unit
-        ("shot_into_cover", np.float64),  # the same if the active unit is in cover
-        ("strike_back", np.float64),
-    ],
-    align=True,
-)
-
-
-@by_reference
-class Games(NamedTuple):
-    games: np.ndarray  # (N,) GAME
-    units: np.ndarray  # (N, 2S) UNIT_STATE
-    occupants: np.ndarray  # (N, C) int16: the unit on each cell, or NOBODY
-    sides: np.ndarray  # (N, 2) SIDE
-    control: np.ndarray  # (N, O) int8: the seat that holds each objective, or NOBODY
-    trail: np.ndarray  # (N, LONGEST_TRAIL) int8: the phases entered by the latest action, in order
-    mask: np.ndarray  # (N, A) bool: the legal actions
-    sets: np.ndarray  # (N, K, B) uint32: scratch space of reach.py
-    rivals: np.ndarray  # (N, S) RIVAL: scratch space of bots/policy.py
-
-
-SCRATCH = ("sets", "rivals")  # members whose values mean nothing between two actions
-
-
-def new_games(count: int, world: World, num_actions: int) -> Games:
-    """Allocate `count` games; start each with `rules.start`."""
-    return Games(
-        games=np.zeros(count, GAME),
-        units=np.zeros((count, world.units.size), UNIT_STATE),
-        occupants=np.zeros((count, world.cells.size), np.int16),
-        sides=np.zeros((count, 2), SIDE),
-        control=np.zeros((count, len(world.to_objective)), np.int8),
-        trail=np.zeros((count, LONGEST_TRAIL), np.int8),
-        mask=np.zeros((count, num_actions), np.bool_),
-        sets=np.zeros((count, CHARGE_STEPS + 1 + world.charge_reach, world.open.size), np.uint32),
-        rivals=np.zeros((count, world.slots), RIVAL),
-    )
+from .world import PHASES, Games, World
 
 
 @dataclass(frozen=True)
@@ -195,13 +97,10 @@ class GameState:
         return next((u for u in self.numbers if self.unit_id(u) == unit_id), None)
 
     def hex_of(self, cell: int) -> Hex:
-        if cell == OFF_BOARD:
-            return (-1, -1)
-        row, col = divmod(int(cell), self.scenario.board.cols)
-        return col, row
+        return (-1, -1) if cell == OFF_BOARD else self.scenario.board.hex_of(int(cell))
 
     def cell_of(self, one: Hex) -> int:
-        return one[1] * self.scenario.board.cols + one[0]
+        return self.scenario.board.cell_of(one)
 
 
 class DeploymentState:
@@ -237,7 +136,7 @@ class DeploymentState:
 
     @property
     def deployment_order_mode(self) -> str:
-        return "alternated_p1_start" if self._state.world.alternated else "player_by_player"
+        return "alternated_p1_start" if self._state.world.settings.alternated else "player_by_player"
 
     @property
     def unconfirmed_player(self) -> int | None:
@@ -268,6 +167,10 @@ def check_invariants(state: GameState) -> None:
             broken.append(f"{unit} {'stands' if stands else 'does not stand'} on the board, against deployed_units")
         if unit not in deployed and where != (-1, -1):
             broken.append(f"{unit} is not deployed but has the position {where}")
+        if not alive and stands:
+            broken.append(f"{unit} has no hp left but stands on the board")
+        if not units["deployed"][u] and not units["deployable"][u]:
+            broken.append(f"{unit} is neither deployed nor deployable")
     for player, left in deployment.deployable_units_by_player.items():
         if both := deployed & set(left):
             broken.append(f"player {player}: {sorted(both)} are deployed and deployable at once")
@@ -284,11 +187,6 @@ def check_invariants(state: GameState) -> None:
     if len(standing) != (units["cell"] != OFF_BOARD).sum():
         broken.append("two units stand on one hex")
     broken += [f"a unit stands on closed {state.hex_of(cell)}" for cell in standing if not world.cells["is_open"][cell]]
-    for u in state.numbers:
-        if units["hp"][u] <= 0 and units["cell"][u] != OFF_BOARD:
-            broken.append(f"{state.unit_id(u)} has no hp left but stands on the board")
-        if not units["deployed"][u] and not units["deployable"][u]:
-            broken.append(f"{state.unit_id(u)} is neither deployed nor deployable")
     is_over = state.game["deadlocked"] or state.game["outcome"] in (-1, 0, 1)
     can_act = state.games.mask[state.i].any()
     if deployment.unconfirmed_player is not None:
