@@ -9,10 +9,8 @@ from experiments.bench.deployment_balance import BOTS, ENVS, Balance, balance, n
 from experiments.bench.deployment_bots import player
 from src.algos.compute import Compute
 from src.algos.network_agent import InferenceConfig, NetworkAgent
-from src.core.errors import UserError
 from src.core.play.agent import Agent
 from src.envs.deployment.bots import Bot
-from src.envs.deployment.bots.placement import Scripted
 from src.envs.deployment.game import DeploymentGame
 from src.nets.boards import Heads
 from tests.envs.deployment.making import begin, bot, small_game
@@ -80,14 +78,3 @@ def assert_same(found: Balance, game: DeploymentGame, player: Agent) -> None:
     assert found.drawn == pytest.approx(outcomes.count(0) / 30)
     assert (found.on_points, found.rounds) == pytest.approx((np.mean(alive), np.mean(rounds)))
     assert 0 < found.first < 1
-
-
-def test_a_placement_without_a_hex_for_a_unit_is_an_error():
-    zones = {"player_1": [{"cols": [0, 8], "rows": [5, 6]}], "player_2": [{"cols": [0, 8], "rows": [0, 5]}]}
-    taken = {
-        "player_1": [{"id": "a", "profile": "rifleman", "position": [4, 5]}],
-        "player_2": [{"id": "b", "profile": "rifleman", "position": [4, 5]}],
-    }
-    game = small_game(zones=zones, scenario=taken, deployment_max_hex_slots=60)
-    with pytest.raises(UserError):
-        balance(game, Bot(Scripted(), 1, 0, 0, 0, 0, 0), 1)

@@ -13,7 +13,6 @@ from src.envs.deployment.rules.reach import charge_path, find_charges
 from src.envs.deployment.rules.state import GameState
 from src.envs.deployment.rules.world import CHARGE, UNIT, WEAPON
 from src.envs.deployment.rules.world import GAME as GAME_RECORD
-from src.envs.splitmix import seed_word
 from tests.envs.deployment.making import (
     COVER_MAP,
     aim,
@@ -356,15 +355,3 @@ def test_the_odds_of_a_charge():
     rolls = [a + b for a in range(1, 7) for b in range(1, 7)]
     for steps in range(-3, 15):
         assert dice.charge_chance(steps) == pytest.approx(sum(roll >= steps for roll in rolls) / 36)
-
-
-def test_dice_are_fair_and_come_from_the_games_own_generator():
-    source, twin = np.zeros(1, GAME_RECORD), np.zeros(1, GAME_RECORD)
-    source["random"] = twin["random"] = seed_word(7)
-    rolls = np.array([dice.d6(source[0]) for _ in range(60_000)])
-    counts = np.bincount(rolls, minlength=7)
-    assert counts[0] == 0
-    assert counts.size == 7
-    assert ((counts[1:] - 10_000) ** 2 / 10_000).sum() < 20.5  # chi-squared, five degrees of freedom: one in a thousand
-    assert [dice.d6(twin[0]) for _ in range(100)] == rolls[:100].tolist()
-    assert seed_word(7) != seed_word(8)

@@ -5,7 +5,7 @@ import pytest
 
 from src.envs.deployment.bots.planner import final_points, turn_number
 from src.envs.deployment.observation import GLOBAL
-from src.envs.deployment.rules.battle import max_victory_points, score, surviving_points, take_objectives
+from src.envs.deployment.rules.battle import max_victory_points, score, take_objectives
 from tests.envs.deployment import oracle
 from tests.envs.deployment.making import battle, begin, conf, full_game, number, roster, small_game
 
@@ -69,15 +69,6 @@ def test_objectives_are_held_by_control_values_not_by_heads():
             outnumbered += (sums["a"] > sums["b"]) != (heads["a"] > heads["b"])
     assert owners == {-1, 0, 1}
     assert outnumbered > 20
-
-
-def test_survivors_are_worth_their_points():
-    state = begin(GAME)
-    whole = sum(10 + int(name[1]) for name in UNITS if name[0] == "a")
-    assert [surviving_points(GAME.world, state.games, 0, seat) for seat in (0, 1)] == [whole, whole]
-    for unit, hp in (("a50", 0), ("a30", 1), ("b00", 0)):
-        state.games.units["hp"][0, number(state, unit)] = hp
-    assert [surviving_points(GAME.world, state.games, 0, seat) for seat in (0, 1)] == [whole - 15, whole - 10]
 
 
 def test_the_constants_are_those_of_the_configuration():
