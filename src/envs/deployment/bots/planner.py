@@ -19,11 +19,11 @@ from ...splitmix import hash_word
 from .. import rules
 from ..game import DeploymentGame
 from ..rules.battle import max_victory_points, points_per_score, take_objectives
-from ..rules.kernels import NOBODY, UNDECIDED, kernel, record, released, units_of
+from ..rules.kernels import UNDECIDED, kernel, record, released, units_of
 from ..rules.state import GameState
 from ..rules.world import Games, World, copy_game
 from .bot import Bot
-from .policy import RNG, Policy, action_value, choose
+from .policy import RNG, Policy, choose, score_actions
 
 CANDIDATE = record(
     ("action", np.int64),
@@ -98,8 +98,8 @@ class Planner(Agent):
         assert isinstance(game, DeploymentGame)
         turns = 2 * game.world.settings.rounds if self.turns is None else self.turns
         search = Search(game.games(1), np.zeros(1, RNG), self.policy.policy(game), self.objectives, turns, seed)
-        position, scores = (game.world, view.games, view.i, search), np.full(game.num_actions, -np.inf)
-        score_actions(*position, scores)
+        scores = np.full(game.num_actions, -np.inf)
+        score_actions(game.world, view.games, view.i, search.policy, search.rng[0], scores)
         count = min(self.candidates, int(np.count_nonzero(scores > -np.inf)))
         found = np.zeros(count, CANDIDATE)
         found["action"] = np.argsort(-scores, kind="stable")[:count]
@@ -108,7 +108,7 @@ class Planner(Agent):
         while left > 1:
             more, kept = max(self.rollouts // (stages * left), 1), (left + 1) // 2
             for candidate in found[:left]:
-                play_rollouts(*position, candidate, played, played + more)
+                play_rollouts(game.world, view.games, view.i, search, candidate, played, played + more)
             played += more
             found[:left] = found[np.argsort(-found["total"][:left], kind="stable")]  # ties keep the bot's order
             bots = int(found["score"].argmax())
@@ -125,18 +125,6 @@ class Planner(Agent):
 
 def _mean(candidate: Any) -> float:
     return float(candidate["total"] / max(candidate["rollouts"], 1))
-
-
-@released
-def score_actions(world: World, games: Games, i: int, search: Search, scores: np.ndarray) -> None:
-    """Write the bot's score of each legal action; its choice has an infinite one, and units to choose from 0."""
-    choice = choose(world, games, i, search.policy, search.rng[0])
-    for action in range(world.first_move, scores.size):
-        if games.mask[i, action]:
-            scores[action] = 0.0
-            if games.games[i].active != NOBODY and action != choice:
-                scores[action] = action_value(world, games, i, action, search.policy)
-    scores[choice] = np.inf
 
 
 @released

@@ -11,7 +11,7 @@ from ....core.kernels import by_reference
 from ...splitmix import below, next_word
 from ..rules import battle, reach
 from ..rules.dice import charge_chance
-from ..rules.kernels import NOBODY, OFF_BOARD, inlined, kernel, units_of
+from ..rules.kernels import NOBODY, OFF_BOARD, inlined, kernel, released, units_of
 from ..rules.scenario import MAX_MOVE
 from ..rules.world import CHARGE, COVERED, DEPLOYMENT, FIGHT, MELEE, MOVE_PHASE, RANGED, Games, World
 from .placement import UNRANKED
@@ -116,10 +116,15 @@ def _best_action(world: World, games: Games, i: int, policy: Policy) -> int:
     return best
 
 
-@kernel
-def action_value(world: World, games: Games, i: int, action: int, policy: Policy) -> float:
-    """Return the bot's value of an action of the active unit, to be compared with its other actions."""
-    return _value(world, games, i, action, _prepare(world, games, i, policy), policy)
+@released
+def score_actions(world: World, games: Games, i: int, policy: Policy, rng: Any, scores: np.ndarray) -> None:
+    """Write the value of each legal action in battle (A,): infinite for the bot's choice, 0 for units to choose."""
+    choice, has_unit = choose(world, games, i, policy, rng), games.games[i].active != NOBODY
+    shared = _prepare(world, games, i, policy) if has_unit else (0, False, (0, 0))
+    for action in range(world.first_move, scores.size):
+        if games.mask[i, action]:
+            scores[action] = _value(world, games, i, action, shared, policy) if has_unit else 0.0
+    scores[choice] = np.inf
 
 
 @kernel
