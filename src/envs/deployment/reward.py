@@ -5,7 +5,7 @@ from typing import NamedTuple
 from ...core.kernels import by_reference
 from ..two_player_env import OutcomeReward, outcome_values
 from .rules.battle import max_victory_points, surviving_points
-from .rules.kernels import OFF_BOARD, kernel, units_of
+from .rules.kernels import OFF_BOARD, kernel
 from .rules.world import Games, World
 
 COMPONENTS = ("outcome", "performance", "deployment", "invalid_action")  # a step's reward is their sum
@@ -48,7 +48,7 @@ def placement(world: World, games: Games, i: int, seat: int, reward: Reward) -> 
     if reward.objective_placement == 0:
         return 0.0
     total = 0.0
-    for u in units_of(world, seat):
+    for u in range(seat * world.slots, (seat + 1) * world.slots):
         cell = games.units[i, u].start
         if cell != OFF_BOARD:
             nearest = world.columns

@@ -19,7 +19,7 @@ from ...splitmix import hash_word
 from .. import rules
 from ..game import DeploymentGame
 from ..rules.battle import max_victory_points, points_per_score, take_objectives
-from ..rules.kernels import UNDECIDED, kernel, record, released, units_of
+from ..rules.kernels import UNDECIDED, kernel, record, released
 from ..rules.state import GameState
 from ..rules.world import Games, World, copy_game
 from .bot import Bot
@@ -179,7 +179,7 @@ def final_points(world: World, games: Games, i: int, seat: int) -> int:
 def _strength(world: World, games: Games, seat: int) -> float:
     """Return the fraction of a seat's points that is left, units with fewer hit points counted in part."""
     left, total = 0.0, 0
-    for u in units_of(world, seat):
+    for u in range(seat * world.slots, (seat + 1) * world.slots):
         if world.units[u].exists:
             left += world.units[u].points * games.units[0, u].hp / world.units[u].hp
             total += world.units[u].points

@@ -11,7 +11,7 @@ from ....core.kernels import by_reference
 from ...splitmix import below, next_word
 from ..rules import battle, reach
 from ..rules.dice import charge_chance
-from ..rules.kernels import NOBODY, OFF_BOARD, inlined, kernel, released, units_of
+from ..rules.kernels import NOBODY, OFF_BOARD, inlined, kernel, released
 from ..rules.scenario import MAX_MOVE
 from ..rules.world import CHARGE, COVERED, DEPLOYMENT, FIGHT, MELEE, MOVE_PHASE, RANGED, Games, World
 from .placement import UNRANKED
@@ -20,8 +20,6 @@ RNG = np.dtype([("random", np.uint64)])  # generator state of a bot
 NO_ACTION = -1
 FAR = 255  # more than any distance on a board
 _HIGH_BITS = 2.0**-64
-Needs = tuple[int, int]  # two bit sets of objectives: held without the active unit, and won with it
-Shared = tuple[int, bool, Needs]  # number of rivals, whether a move is a flight, and objectives
 
 
 @by_reference
@@ -44,12 +42,42 @@ def choose(world: World, games: Games, i: int, policy: Policy, rng: Any) -> int:
     if game.phase == DEPLOYMENT:
         return place(world, games, i, policy.ranks, rng)
     if game.active == NOBODY:  # choose the first unit by id that may act
-        for u in units_of(world, game.to_move):
+        for u in range(game.to_move * world.slots, (game.to_move + 1) * world.slots):
             cell = games.units[i, u].cell
             if cell != OFF_BOARD and games.mask[i, world.first_move + world.seen[game.to_move, cell].turned]:
                 return world.first_move + world.seen[game.to_move, cell].turned
         return NO_ACTION
-    return _best_action(world, games, i, policy)
+    if game.phase == MOVE_PHASE:
+        return _best_move(world, games, i, policy)
+    return _best_attack(world, games, i, policy)
+
+
+@kernel
+def action_value(world: World, games: Games, i: int, action: int, policy: Policy) -> float:
+    """Return the bot's value of an action of the active unit, to be compared with its other actions."""
+    u, waits = games.games[i].active, action == world.wait_action
+    if games.games[i].phase != MOVE_PHASE:
+        if waits:
+            return 0.0
+        return _attack_value(world, games, i, action, _prepare_attack(world, games, i), policy)
+    cell, flees = games.units[i, u].cell, False
+    if not waits:
+        cell = world.seen[u // world.slots, action - world.first_move].turned
+        flees = battle.beside_enemy(world, games, i, u)
+    rivals = games.rivals[i, : _find_rivals(world, games, i, u, policy)]
+    return _hex_value(world, u, rivals, cell, flees, _objective_needs(world, games, i, u), policy)
+
+
+@released
+def score_actions(world: World, games: Games, i: int, policy: Policy, rng: Any, scores: np.ndarray) -> None:
+    """Write the value of each legal action in battle (A,): infinite for the bot's choice, 0 for units to choose."""
+    choice = choose(world, games, i, policy, rng)
+    for action in range(world.first_move, scores.size):
+        if games.mask[i, action]:
+            scores[action] = 0.0
+            if games.games[i].active != NOBODY and action != choice:
+                scores[action] = action_value(world, games, i, action, policy)
+    scores[choice] = np.inf
 
 
 @kernel
@@ -95,78 +123,29 @@ def place(world: World, games: Games, i: int, ranks: np.ndarray, rng: Any) -> in
 
 
 @kernel
-def _best_action(world: World, games: Games, i: int, policy: Policy) -> int:
-    """Return the action of the active unit with the highest value; of equal ones waiting, then the first.
-
-    Hexes are ordered by the player's view, so that both sides break ties alike.
-    """
-    u, best, first, end = games.games[i].active, world.wait_action, world.first_target, world.wait_action
-    if games.games[i].phase == MOVE_PHASE:  # the rows in reach
-        row = world.seen[u // world.slots, games.units[i, u].cell].turned // world.columns
-        away = world.units[u].move + 1
-        first = world.first_move + max(row - away, 0) * world.columns
-        end = min(world.first_move + (row + away + 1) * world.columns, world.first_target)
-    shared = _prepare(world, games, i, policy)
-    best_value = _value(world, games, i, best, shared, policy)
-    for action in range(first, end):
-        if games.mask[i, action]:
-            value = _value(world, games, i, action, shared, policy)
+def _best_move(world: World, games: Games, i: int, policy: Policy) -> int:
+    """Return the move to the best hex in reach, or waiting; hexes are ordered by the player's view to break ties."""
+    u = games.games[i].active
+    seat, here = u // world.slots, games.units[i, u].cell
+    flees, needs = battle.beside_enemy(world, games, i, u), _objective_needs(world, games, i, u)
+    rivals = games.rivals[i, : _find_rivals(world, games, i, u, policy)]
+    legal = games.mask[i, world.first_move : world.first_target]
+    best = world.wait_action
+    best_value = _hex_value(world, u, rivals, here, False, needs, policy)
+    middle, away = world.seen[seat, here].turned // world.columns, world.units[u].move + 1  # rows
+    for number in range(max(middle - away, 0) * world.columns, min((middle + away + 1) * world.columns, legal.size)):
+        if legal[number]:
+            value = _hex_value(world, u, rivals, world.seen[seat, number].turned, flees, needs, policy)
             if value > best_value:
-                best, best_value = action, value
+                best, best_value = world.first_move + number, value
     return best
-
-
-@released
-def score_actions(world: World, games: Games, i: int, policy: Policy, rng: Any, scores: np.ndarray) -> None:
-    """Write the value of each legal action in battle (A,): infinite for the bot's choice, 0 for units to choose."""
-    choice, has_unit = choose(world, games, i, policy, rng), games.games[i].active != NOBODY
-    shared = _prepare(world, games, i, policy) if has_unit else (0, False, (0, 0))
-    for action in range(world.first_move, scores.size):
-        if games.mask[i, action]:
-            scores[action] = _value(world, games, i, action, shared, policy) if has_unit else 0.0
-    scores[choice] = np.inf
-
-
-@kernel
-def _prepare(world: World, games: Games, i: int, policy: Policy) -> Shared:
-    """Compute what the values of all actions of the active unit have in common."""
-    phase, u = games.games[i].phase, games.games[i].active
-    if phase == MOVE_PHASE:
-        flees, needs = battle.beside_enemy(world, games, i, u), _objective_needs(world, games, i, u)
-        return _find_rivals(world, games, i, u, policy), flees, needs
-    if phase == CHARGE:
-        reach.find_charges(world, games, i, u, False)  # the game may have been restored, without this scratch space
-        return 0, False, _objective_needs(world, games, i, u)
-    return 0, False, (0, 0)
-
-
-@inlined
-def _value(world: World, games: Games, i: int, action: int, shared: Shared, policy: Policy) -> float:
-    """Return the value of an action of the active unit: of the hex it moves to, or expected points of an attack."""
-    u, phase, waits = games.games[i].active, games.games[i].phase, action == world.wait_action
-    here, (count, flees, needs) = games.units[i, u].cell, shared
-    if phase == MOVE_PHASE:
-        cell = here if waits else world.seen[u // world.slots, action - world.first_move].turned
-        return _hex_value(world, u, games.rivals[i, :count], cell, flees and not waits, needs, policy)
-    if waits:
-        return 0.0
-    target = (1 - u // world.slots) * world.slots + action - world.first_target
-    if phase != CHARGE:
-        kind = MELEE if phase == FIGHT else battle.shooting_kind(world, games.units[i, target].cell)
-        return worth(world, games, i, u, target, kind)
-    cell, steps = reach.charge_path(world, games, i, u, target)
-    gain = policy.damage * worth(world, games, i, u, target, MELEE)
-    gain -= policy.threat * worth(world, games, i, target, u, MELEE)
-    gain += _objective_value(world, cell, needs, policy)
-    gain -= _objective_value(world, here, needs, policy)
-    return charge_chance(steps) * gain
 
 
 @kernel
 def _find_rivals(world: World, games: Games, i: int, u: int, policy: Policy) -> int:
     """Write what does not depend on the hex of unit u for every enemy on the board; return their number."""
-    count = 0
-    for enemy in units_of(world, 1 - u // world.slots):
+    first, count = (1 - u // world.slots) * world.slots, 0
+    for enemy in range(first, first + world.slots):
         if games.units[i, enemy].cell == OFF_BOARD:
             continue
         rival = games.rivals[i, count]
@@ -184,7 +163,9 @@ def _find_rivals(world: World, games: Games, i: int, u: int, policy: Policy) -> 
 
 
 @inlined
-def _hex_value(world: World, u: int, rivals: np.ndarray, cell: int, flees: bool, needs: Needs, policy: Policy) -> float:
+def _hex_value(
+    world: World, u: int, rivals: np.ndarray, cell: int, flees: bool, needs: tuple[int, int], policy: Policy
+) -> float:
     """Return the value of a cell for unit u: expected damage dealt minus expected damage taken, and objectives."""
     shot, strike, danger, nearest, max_range = 0.0, 0.0, 0.0, FAR, world.weapon[RANGED, u].reach
     is_cover = world.cells[cell].is_cover
@@ -206,7 +187,8 @@ def _hex_value(world: World, u: int, rivals: np.ndarray, cell: int, flees: bool,
 
 
 @kernel
-def _objective_needs(world: World, games: Games, i: int, u: int) -> Needs:
+def _objective_needs(world: World, games: Games, i: int, u: int) -> tuple[int, int]:
+    """Return two bit sets: the objectives held without unit u, and the objectives that it would win."""
     seat, held, tipped, contested = u // world.slots, 0, 0, 0
     for other in range(world.units.size):
         cell = games.units[i, other].cell
@@ -226,7 +208,7 @@ def _objective_needs(world: World, games: Games, i: int, u: int) -> Needs:
 
 
 @inlined
-def _objective_value(world: World, cell: int, needs: Needs, policy: Policy) -> float:
+def _objective_value(world: World, cell: int, needs: tuple[int, int], policy: Policy) -> float:
     """Return the value of a cell for the objectives: the one it belongs to, and the distance to the next open one."""
     held, tipped = needs
     nearest, on = FAR, world.cells[cell].objective
@@ -244,3 +226,41 @@ def worth(world: World, games: Games, i: int, u: int, target: int, kind: int) ->
     """Return the expected points taken from a target by one attack of a kind: RANGED, MELEE or COVERED."""
     share = world.expected[kind, u, target] / games.units[i, target].hp
     return min(share, 1.0) * world.units[target].points
+
+
+@kernel
+def _best_attack(world: World, games: Games, i: int, policy: Policy) -> int:
+    """Return the attack with the highest value: expected points, minus the risk of a charge."""
+    needs, best, best_value = _prepare_attack(world, games, i), world.wait_action, 0.0
+    for action in range(world.first_target, world.wait_action):
+        if games.mask[i, action]:
+            value = _attack_value(world, games, i, action, needs, policy)
+            if value > best_value:
+                best, best_value = action, value
+    return best
+
+
+@kernel
+def _prepare_attack(world: World, games: Games, i: int) -> tuple[int, int]:
+    """Find the charges of the active unit, if it charges; return what `_attack_value` needs to know of objectives."""
+    if games.games[i].phase != CHARGE:
+        return 0, 0
+    u = games.games[i].active
+    reach.find_charges(world, games, i, u, False)  # the game may have been restored, without this scratch space
+    return _objective_needs(world, games, i, u)
+
+
+@kernel
+def _attack_value(world: World, games: Games, i: int, action: int, needs: tuple[int, int], policy: Policy) -> float:
+    """Return the value of an attack by the active unit, after `_prepare_attack`."""
+    game, u = games.games[i], games.games[i].active
+    target = (1 - u // world.slots) * world.slots + action - world.first_target
+    if game.phase != CHARGE:
+        kind = MELEE if game.phase == FIGHT else battle.shooting_kind(world, games.units[i, target].cell)
+        return worth(world, games, i, u, target, kind)
+    cell, steps = reach.charge_path(world, games, i, u, target)
+    gain = policy.damage * worth(world, games, i, u, target, MELEE)
+    gain -= policy.threat * worth(world, games, i, target, u, MELEE)
+    gain += _objective_value(world, cell, needs, policy)
+    gain -= _objective_value(world, games.units[i, u].cell, needs, policy)
+    return charge_chance(steps) * gain

@@ -12,7 +12,7 @@ S unit slots, H hex slots, C cells. Slots number a player's whole roster by id a
 
 from . import battle, deployment, reach
 from .hexgrid import WORD_BITS
-from .kernels import NOBODY, UNDECIDED, kernel, units_of
+from .kernels import NOBODY, UNDECIDED, kernel
 from .world import CHARGE, DEPLOYMENT, MOVE_PHASE, Games, World, copy_game
 
 
@@ -65,7 +65,7 @@ def write_mask(world: World, games: Games, i: int) -> None:
         return
     seat = game.to_move
     if game.active == NOBODY:  # the hexes of the units that may act
-        for u in units_of(world, seat):
+        for u in range(seat * world.slots, (seat + 1) * world.slots):
             if battle.may_be_chosen(world, games, i, u):
                 mask[world.first_move + world.seen[seat, games.units[i, u].cell].turned] = True
         return

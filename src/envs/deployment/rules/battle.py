@@ -6,7 +6,7 @@ used here, so their sentinel position cannot enter a distance.
 """
 
 from .dice import d6, roll_damage
-from .kernels import NOBODY, OFF_BOARD, UNDECIDED, kernel, units_of
+from .kernels import NOBODY, OFF_BOARD, UNDECIDED, kernel
 from .reach import NO_HEX, charge_path, find_charges
 from .world import CHARGE, COMMAND, COVERED, FIGHT, MELEE, MOVE_PHASE, RANGED, SHOOT, Games, World
 
@@ -48,7 +48,7 @@ def _attack(world: World, games: Games, i: int, u: int, target: int, kind: int) 
     if hit.hp == 0:
         put(games, i, target, OFF_BOARD)
         seat, alive = target // world.slots, 0
-        for other in units_of(world, seat):
+        for other in range(seat * world.slots, (seat + 1) * world.slots):
             alive += games.units[i, other].hp
         if alive == 0:
             game.outcome = 1 if seat == 1 else -1
@@ -130,7 +130,7 @@ def next_active(world: World, games: Games, i: int) -> int:
 
 @kernel
 def _first_eligible(world: World, games: Games, i: int, seat: int, chargers_only: bool) -> int:
-    for u in units_of(world, seat):
+    for u in range(seat * world.slots, (seat + 1) * world.slots):
         if (games.units[i, u].charged or not chargers_only) and is_eligible(world, games, i, u):
             return u
     return NOBODY
@@ -159,7 +159,8 @@ def is_eligible(world: World, games: Games, i: int, u: int) -> bool:
         return has_target(world, games, i, u)
     if beside_enemy(world, games, i, u):
         return False
-    for enemy in units_of(world, 1 - u // world.slots):  # a cheap test before the expensive path search
+    first = (1 - u // world.slots) * world.slots
+    for enemy in range(first, first + world.slots):  # a cheap test before the expensive path search
         there = games.units[i, enemy].cell
         if there != OFF_BOARD and world.distance[unit.cell, there] <= world.settings.charge_reach:
             return find_charges(world, games, i, u, True)
@@ -168,7 +169,8 @@ def is_eligible(world: World, games: Games, i: int, u: int) -> bool:
 
 @kernel
 def has_target(world: World, games: Games, i: int, u: int) -> bool:
-    for target in units_of(world, 1 - u // world.slots):  # noqa: SIM110 (numba has no generator expressions)
+    first = (1 - u // world.slots) * world.slots
+    for target in range(first, first + world.slots):  # noqa: SIM110 (numba has no generator expressions)
         if is_target(world, games, i, u, target):
             return True
     return False
@@ -252,7 +254,7 @@ def max_victory_points(world: World) -> int:
 @kernel
 def surviving_points(world: World, games: Games, i: int, seat: int) -> int:
     points = 0
-    for u in units_of(world, seat):
+    for u in range(seat * world.slots, (seat + 1) * world.slots):
         if games.units[i, u].hp > 0:
             points += world.units[u].points
     return points

@@ -11,7 +11,7 @@ import numpy as np
 from ....core.errors import UserError
 from ...splitmix import below
 from . import battle
-from .kernels import NOBODY, OFF_BOARD, kernel, units_of
+from .kernels import NOBODY, OFF_BOARD, kernel
 from .scenario import Scenario, is_whole
 from .state import GameState
 from .world import Games, World
@@ -114,7 +114,7 @@ def must_confirm(world: World, games: Games, i: int, seat: int) -> bool:
 def take_back(world: World, games: Games, i: int, u: int) -> None:
     """Undo a placement; later placements move up in the order."""
     unit, seat = games.units[i, u], u // world.slots
-    for other in units_of(world, seat):
+    for other in range(seat * world.slots, (seat + 1) * world.slots):
         if games.units[i, other].deployed and games.units[i, other].order > unit.order:
             games.units[i, other].order -= 1
     games.games[i].deployment_steps -= 1
@@ -128,7 +128,7 @@ def take_back(world: World, games: Games, i: int, u: int) -> None:
 @kernel
 def units_left(world: World, games: Games, i: int, seat: int) -> int:
     left = 0
-    for u in units_of(world, seat):
+    for u in range(seat * world.slots, (seat + 1) * world.slots):
         left += games.units[i, u].deployable
     return left
 
@@ -160,7 +160,7 @@ def keeps_distance(world: World, games: Games, i: int, seat: int, cell: int) -> 
     """Whether all placed enemies are at least `min_enemy_distance` away."""
     if world.settings.min_enemy_distance == 0:
         return True
-    for u in units_of(world, 1 - seat):
+    for u in range((1 - seat) * world.slots, (2 - seat) * world.slots):
         there = games.units[i, u].cell
         if there != OFF_BOARD and world.distance[cell, there] < world.settings.min_enemy_distance:
             return False

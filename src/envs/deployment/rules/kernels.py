@@ -27,9 +27,3 @@ def record(*fields: tuple[str, Any]) -> np.dtype:
 def copy_values(values: np.ndarray, out: np.ndarray) -> None:
     for k in range(values.size):
         out[k] = values[k]
-
-
-@inlined
-def units_of(world: Any, seat: int) -> range:
-    """Return the indices of a seat's units."""
-    return range(seat * world.slots, (seat + 1) * world.slots)

@@ -7,7 +7,7 @@ and below the board take the place of its edges. `Games.sets` has room for the s
 
 import numpy as np
 
-from .kernels import NOBODY, OFF_BOARD, inlined, kernel, units_of
+from .kernels import NOBODY, OFF_BOARD, inlined, kernel
 from .world import CHARGE_STEPS, Games, World
 
 # Indices of the sets of a search: open hexes without a unit; free hexes not beside an enemy; where a charge may end;
@@ -66,7 +66,8 @@ def _find_obstacles(world: World, games: Games, i: int, u: int) -> None:
         cell = games.units[i, other].cell
         if cell != OFF_BOARD:
             free[world.cells[cell].word] &= ~world.cells[cell].bit
-    for enemy in units_of(world, 1 - u // world.slots):
+    first = (1 - u // world.slots) * world.slots
+    for enemy in range(first, first + world.slots):
         cell = games.units[i, enemy].cell
         if cell != OFF_BOARD:
             targets[world.cells[cell].word] |= world.cells[cell].bit
