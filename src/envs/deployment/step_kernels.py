@@ -214,12 +214,12 @@ def write_observations(c: Context, which: np.ndarray) -> int:
 
 
 @released
-def find_waiting(c: Context, which: np.ndarray, found: np.ndarray) -> int:
-    """Write which of the games `which` wait for an opponent in Python; return their number."""
+def find_waiting(games: Games, results: np.ndarray, which: np.ndarray, found: np.ndarray) -> int:
+    """Write which of the games `which` wait for the opponent; return their number."""
     count = 0
-    for n in range(0 if c.compiled else which.size):
+    for n in range(which.size):
         i = which[n]
-        if not rules.is_over(c.games, i) and c.games.games[i].to_move != c.buffers.results[i].seat:
+        if not rules.is_over(games, i) and games.games[i].to_move != results[i].seat:
             found[count] = i
             count += 1
     return count

@@ -250,7 +250,8 @@ class VecDeployment(MaskedVectorEnv[np.ndarray]):
                 kernels.play_opponent(context, i)
                 if isinstance(self.opponent, PastSelves):
                     self.numbers[i] = self.opponent.sample(self.rngs[i])
-            self._let_opponent_move(which)
+            if not context.compiled:
+                self._let_opponent_move(which)
             for i in which:
                 kernels.skip_placement_reward(context, i)
             which = which[self.games.games["outcome"][which] != UNDECIDED]
@@ -260,7 +261,8 @@ class VecDeployment(MaskedVectorEnv[np.ndarray]):
         return kernels.write_observations(context, started)
 
     def _let_opponent_move(self, which: np.ndarray) -> None:
-        while count := kernels.find_waiting(self._context, which, self._waiting):
+        results = self.buffers.results
+        while count := kernels.find_waiting(self.games, results, which, self._waiting):
             waiting = self._waiting[:count].copy()
             decide = self._decide_by_arrays if acts_on_arrays(self.opponent) else self._decide_by_views
             kernels.play_replies(self._context, waiting, decide(waiting, [self.rngs[i] for i in waiting]))
