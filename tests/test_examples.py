@@ -19,19 +19,19 @@ def run(*words: str) -> str:
 
 @pytest.mark.slow
 def test_sb3_contrib_learns_by_hand():
-    text = run("experiments.examples.sb3_by_hand", "--steps", "16384")
+    text = run("docs.examples.sb3_by_hand", "--steps", "16384")
     assert float(text.split()[-1]) > 0.5, "a random player has about 0.3 as a mean of both seats"
 
 
 @pytest.mark.slow
 def test_ppo_in_one_file_learns():
-    text = run("experiments.examples.single_file_ppo", "--steps", "45056")
+    text = run("docs.examples.single_file_ppo", "--steps", "45056")
     revealed = [float(share) for share in re.findall(r"([\d.]+)% of the safe", text)]
     assert revealed[-1] > revealed[0] + 5
 
 
 @pytest.mark.slow
 def test_players_meet_in_pettingzoo():
-    text = run("experiments.examples.pettingzoo_match", "--games", "10")
+    text = run("docs.examples.pettingzoo_match", "--games", "10")
     first, second = map(int, re.findall(r"(\d+) (?:won by|by) the", text))
     assert 5 <= first + second <= 10
