@@ -216,7 +216,7 @@ def measure(one: Measurement) -> dict[str, Any]:
         found = json.loads(file.read_text())
     seconds = time.monotonic() - began
     scores = found.get("scores") or {found.get("opponent", ""): found}
-    gpu = f", {torch.cuda.get_device_name()}" if "device=cuda" in one.command else ""
+    gpu = f", {torch.cuda.get_device_name()}" if torch.cuda.is_available() else ""
     return {
         "name": one.name,
         "command": f"python -m src.{one.command}",
