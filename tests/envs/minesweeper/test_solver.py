@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from experiments.minesweeper_ceiling.completions import draw_completions
 from src.core.errors import UserError
-from src.envs.minesweeper.rules import neighbors
 from src.envs.minesweeper.solver import (
     InconsistentPosition,
     analyze,
@@ -193,8 +192,7 @@ def test_more_states_are_taken_when_needed_up_to_a_limit(monkeypatch):
 def test_room_that_one_component_fills_is_not_overrun_by_the_next(states):
     visible = np.full((3, 24), HIDDEN, np.int8)
     visible[1, 2], visible[1, 12], visible[1, 20] = 3, 3, 2
-    buffers, known = make_engine(visible.shape, states), np.zeros(visible.size, np.int8)
-    status, _ = examine(flatten(visible), known, 10, buffers, np.zeros(visible.size))
+    status, _ = examine(flatten(visible), 10, make_engine(visible.shape, states))
     assert status == (TOO_WIDE if states < 8 else CONSISTENT)
 
 
@@ -212,18 +210,12 @@ def test_values_that_no_board_shows_are_refused(value):
         mine_probabilities(np.full((2, 2), value, np.int64), 1)
 
 
-def test_the_shared_neighbors_stay_as_they_are():
-    near, degree = neighbors(3, 4)
-    padded_neighbors(3, 4)
-    assert near[0, degree[0] :].tolist() == [0] * (8 - degree[0])
-
-
 def drawn_from(visible: np.ndarray, mines: int, draws: int) -> np.ndarray:
     """(draws, cells) bool"""
-    buffers, flat, known = make_engine(visible.shape), flatten(visible), np.zeros(visible.size, np.int8)
-    assert propagate_all(flat, buffers.near, known, buffers.frontier)
+    buffers, flat = make_engine(visible.shape), flatten(visible)
+    assert propagate_all(flat, buffers)
     mined = np.ones((draws, visible.size), np.bool_)
-    assert draw_completions(flat, known, mines, buffers, np.random.default_rng(0), mined) == CONSISTENT
+    assert draw_completions(flat, buffers.known, mines, buffers, np.random.default_rng(0), mined) == CONSISTENT
     return mined
 
 
@@ -253,6 +245,7 @@ def test_every_completion_is_drawn_as_often():
 
 def test_a_position_that_contradicts_itself_has_none():
     visible = np.array([[1, -1], [-1, -1]], np.int8)
-    buffers, known = make_engine(visible.shape), np.zeros(4, np.int8)
-    mined = np.zeros((1, 4), np.bool_)
-    assert draw_completions(flatten(visible), known, 3, buffers, np.random.default_rng(0), mined) == INCONSISTENT
+    buffers, mined = make_engine(visible.shape), np.zeros((1, 4), np.bool_)
+    assert (
+        draw_completions(flatten(visible), buffers.known, 3, buffers, np.random.default_rng(0), mined) == INCONSISTENT
+    )

@@ -24,21 +24,8 @@ import numpy as np
 from ....core.errors import UserError, require
 from ....core.files import read_regular, write_atomic
 from ....core.kernels import by_reference
-from ..rules import (
-    NO_PATH,
-    ONE,
-    ZERO,
-    bit,
-    cell_set,
-    has_cell,
-    inlined,
-    kernel,
-    lowest,
-    popcount,
-    shift_down,
-    spread,
-    walls_closing,
-)
+from .. import rules
+from ..rules import NO_PATH, ONE, ZERO, bit, cell_set, has_cell, inlined, kernel, lowest, popcount, spread
 
 SIZE, MAX_WALLS = 9, 10  # the games that the network knows
 WORDS = 12
@@ -90,7 +77,7 @@ def trace(board: Any, player: int, steps_too: bool, out: np.ndarray) -> int:
                 horizontal = (north_low | north_high) != ZERO
                 step_low, step_high = (north_low, north_high) if horizontal else (east_low, east_high)
                 only = lowest(step_low) if step_low != ZERO else 64 + lowest(step_high)
-                out[CUT if horizontal else CUT_UPRIGHT] |= walls_closing(board, horizontal, only)
+                out[CUT if horizontal else CUT_UPRIGHT] |= rules.walls_closing(board, horizontal, only)
         out[CELLS_LOW] |= next_low
         out[CELLS_HIGH] |= next_high
         out[BOTTLENECKS] += np.uint64(popcount(next_low) + popcount(next_high) == 1)
@@ -103,8 +90,8 @@ def _between(
     low: Any, high: Any, to_low: Any, to_high: Any, count: Any, open_low: Any, open_high: Any
 ) -> tuple[Any, Any]:
     """Return the steps between two sets of cells in either direction, each as its first cell."""
-    there_low, there_high = shift_down(to_low, to_high, count)
-    back_low, back_high = shift_down(low, high, count)
+    there_low, there_high = rules.shift_down(to_low, to_high, count)
+    back_low, back_high = rules.shift_down(low, high, count)
     return (low & there_low | to_low & back_low) & open_low, (high & there_high | to_high & back_high) & open_high
 
 
