@@ -9,25 +9,9 @@ from hypothesis import strategies as st
 
 from experiments.minesweeper_ceiling.completions import draw_completions
 from src.core.errors import UserError
-from src.envs.minesweeper.solver import (
-    InconsistentPosition,
-    analyze,
-    choose,
-    engine,
-    exact_moves,
-    forced_moves,
-    heuristic_moves,
-    mine_probabilities,
-    rules_moves,
-)
-from src.envs.minesweeper.solver.engine import (
-    CONSISTENT,
-    INCONSISTENT,
-    TOO_WIDE,
-    flatten,
-    make_engine,
-    padded_neighbors,
-)
+from src.envs.minesweeper import solver
+from src.envs.minesweeper.solver import analyze, choose, engine, forced_moves, mine_probabilities
+from src.envs.minesweeper.solver.engine import CONSISTENT, INCONSISTENT, TOO_WIDE, flatten, make_engine
 from src.envs.minesweeper.solver.probability import examine
 from src.envs.minesweeper.solver.single_point import propagate_all
 from src.envs.minesweeper.variant import FLAGGED, HIDDEN
@@ -38,7 +22,7 @@ MAX_HIDDEN = 13
 def numbers(mined: np.ndarray, rows: int, cols: int) -> np.ndarray:
     """(..., cells) mines around each cell."""
     padded = np.concatenate([mined, np.zeros((*mined.shape[:-1], 1), np.bool_)], axis=-1)
-    return padded[..., padded_neighbors(rows, cols)].sum(axis=-1)
+    return padded[..., engine.padded_neighbors(rows, cols)].sum(axis=-1)
 
 
 def position(mined: np.ndarray, shown: np.ndarray, rows: int, cols: int) -> np.ndarray:
@@ -92,7 +76,7 @@ def test_single_numbers_leave_nothing_undone(drawn):
     """No single number implies anything more, given its decided neighbors."""
     visible, mines = drawn
     bare = np.where(visible == FLAGGED, HIDDEN, visible).astype(np.int8)
-    moves, near = forced_moves(bare, mines), padded_neighbors(*bare.shape)
+    moves, near = forced_moves(bare, mines), engine.padded_neighbors(*bare.shape)
     safe, found = ({cell for kind, cell in moves if kind == name} for name in ("reveal", "flag"))
     for number in np.flatnonzero(bare >= 0):
         around = {cell for cell in near[number].tolist() if cell >= 0 and bare.flat[cell] < 0}
@@ -111,10 +95,10 @@ def test_mine_count_settles_the_rest():
 
 def test_rules_stop_and_heuristic_guesses():
     visible = np.array([[HIDDEN, 1, HIDDEN, HIDDEN, HIDDEN, HIDDEN]], np.int8)
-    assert choose(visible, 2, rules_moves).action is None
-    guess = choose(visible, 2, heuristic_moves)  # beside the number 1/2, elsewhere 2 mines on 5 cells
+    assert choose(visible, 2, solver.rules_moves).action is None
+    guess = choose(visible, 2, solver.heuristic_moves)  # beside the number 1/2, elsewhere 2 mines on 5 cells
     assert (guess.action, guess.certain, guess.mine_probability) == (3, False, 0.4)
-    assert choose(visible, 4, heuristic_moves).action == 0
+    assert choose(visible, 4, solver.heuristic_moves).action == 0
 
 
 @settings(max_examples=200, deadline=None, derandomize=True)
@@ -139,7 +123,7 @@ def test_inconsistent_positions_are_refused_and_no_others(drawn, data):
         visible.reshape(-1)[data.draw(st.sampled_from(shown.tolist()))] = data.draw(st.integers(0, 8))
     mines += data.draw(st.integers(-1, 1))
     if mines < 0 or len(completions(visible, mines)) == 0:
-        with pytest.raises(InconsistentPosition, match=f"{mines} mines"):
+        with pytest.raises(solver.InconsistentPosition, match=f"{mines} mines"):
             mine_probabilities(visible, mines)
     else:
         expected = completions(visible, mines).mean(axis=0).reshape(visible.shape)
@@ -199,8 +183,8 @@ def test_room_that_one_component_fills_is_not_overrun_by_the_next(states):
 @pytest.mark.parametrize("mines", [9, -1])
 def test_no_player_moves_where_the_mines_cannot_be(mines):
     visible = np.array([[0, HIDDEN, HIDDEN, HIDDEN]], np.int8)
-    for moves in (exact_moves, rules_moves, heuristic_moves):
-        with pytest.raises(InconsistentPosition):
+    for moves in (solver.exact_moves, solver.rules_moves, solver.heuristic_moves):
+        with pytest.raises(solver.InconsistentPosition):
             choose(visible, mines, moves)
 
 

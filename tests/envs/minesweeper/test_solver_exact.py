@@ -11,17 +11,10 @@ from hypothesis import assume, given, settings
 
 from src.core.errors import UserError
 from src.core.interrupt import CancellationToken, CancelledWorkError
+from src.envs.minesweeper import solver
 from src.envs.minesweeper.game import Minesweeper
 from src.envs.minesweeper.rules import PLAYING, WON, reveal
-from src.envs.minesweeper.solver import (
-    SOLVERS,
-    choose,
-    exact_moves,
-    mine_probabilities,
-    no_guess_board,
-    play_boards,
-    random_boards,
-)
+from src.envs.minesweeper.solver import choose, exact_moves, mine_probabilities, play_boards, random_boards
 from src.envs.minesweeper.solver.endgame import search_endgame
 from src.envs.minesweeper.solver.engine import BUDGET, CONSISTENT, STOP, flatten, make_engine
 from src.envs.minesweeper.solver.probability import examine
@@ -166,7 +159,7 @@ def test_solvers_are_ranked_and_repeatable():
     shape, rng = (8, 8), np.random.default_rng(7)
     first = rng.integers(64, size=300)
     mined = random_boards(shape, 10, first, rng, True)
-    played = {name: play_boards(shape, mined, first, moves, threads=2) for name, moves in SOLVERS.items()}
+    played = {name: play_boards(shape, mined, first, moves, threads=2) for name, moves in solver.SOLVERS.items()}
     assert played["rules"].won.sum() < played["heuristic"].won.sum() < played["exact"].won.sum()
     assert played["exact"].won.mean() > 0.85
     assert played["heuristic"].guesses.any()
@@ -192,7 +185,7 @@ def test_random_boards_respect_the_first_click():
 def test_no_guess_boards_need_no_guess(safe_neighborhood):
     rng = np.random.default_rng(11)
     for first in (0, 27, 40):
-        mines = no_guess_board(8, 8, 12, first, rng, 2000, safe_neighborhood)
+        mines = solver.no_guess_board(8, 8, 12, first, rng, 2000, safe_neighborhood)
         assert np.unique(mines).size == 12
         boards = Minesweeper(8, 8, 12).start(first, mines.tolist()).boards
         while boards.games[0]["status"] == PLAYING:
@@ -202,4 +195,4 @@ def test_no_guess_boards_need_no_guess(safe_neighborhood):
             reveal(boards, 0, safe[0])
         assert boards.games[0]["status"] == WON
     with pytest.raises(UserError, match=r"none of 3 boards of 8x8 with 45 mines .* cell 0"):
-        no_guess_board(8, 8, 45, 0, rng, 3, safe_neighborhood)
+        solver.no_guess_board(8, 8, 45, 0, rng, 3, safe_neighborhood)
