@@ -6,19 +6,7 @@ import numpy as np
 
 from ...splitmix import hash_word
 from .. import rules
-from ..rules import (
-    NO_PATH,
-    ZERO,
-    append_ascending,
-    bit,
-    distance,
-    has_cell,
-    inlined,
-    is_over,
-    kernel,
-    pawn_targets,
-    spread,
-)
+from ..rules import NO_PATH, ZERO, append_ascending, bit, distance, has_cell, inlined, kernel
 
 FACTORS = ("path", "endgame", "walls", "mobility", "efficiency")
 CLOSE = 3  # steps from the goal at which the endgame begins
@@ -88,17 +76,17 @@ def _unhindered(board: Any, runner: int, behind: int) -> bool:
     pawn can neither block nor jump, and needs its own distance to arrive.
     """
     steps, cell = rules.flood(board, runner)
-    low, high = rules.cell_set(board.pawn[1 - runner])
+    other, reached = rules.cell_set(board.pawn[1 - runner]), board.other_reached
     for k in range(steps + behind + 1):
-        board.other_reached[k, 0], board.other_reached[k, 1] = low, high
-        low, high = spread(board, low, high)
+        reached[k, 0], reached[k, 1] = other
+        other = rules.spread(board, other)
     near = steps - 1 + behind  # moves of the other before the runner's last
-    if has_cell(board.other_reached[near, 0], board.other_reached[near, 1], cell):
+    if has_cell((reached[near, 0], reached[near, 1]), cell):
         return False
     while steps > 0:
         steps -= 1
         cell = rules.neighbor(board, cell, rules.direction_back(board, runner, cell, steps))
-        if has_cell(board.other_reached[steps + behind, 0], board.other_reached[steps + behind, 1], cell):
+        if has_cell((reached[steps + behind, 0], reached[steps + behind, 1]), cell):
             return False
     return True
 
@@ -112,14 +100,11 @@ def list_plausible(board: Any, out: np.ndarray) -> int:
     """
     me = board.ply & 1
     cells, walls = board.size * board.size, (board.size - 1) * (board.size - 1)
-    low, high = pawn_targets(board, me)
-    count = 0
+    targets = rules.pawn_targets(board, me)
     if me == 0:
-        count = _append_descending(high, 64, out, count)
-        count = _append_descending(low, 0, out, count)
+        count = _append_descending(targets[0], 0, out, _append_descending(targets[1], 64, out, 0))
     else:
-        count = append_ascending(low, 0, out, count)
-        count = append_ascending(high, 64, out, count)
+        count = rules.append_cells(targets, out)
     if board.left[me] == 0:
         return count
     across, upright = rules.walls_across_path(board, 1 - me)
@@ -262,7 +247,7 @@ def play_out(board: Any, moves: np.ndarray, seed: Any) -> int:
     Both players mostly follow their shortest path, and sometimes place a wall.
     """
     step = np.uint64(0)
-    while not is_over(board):
+    while not rules.is_over(board):
         step += np.uint64(1)
         random = np.int64(hash_word(seed ^ hash_word(step)) >> np.uint64(1))
         count = list_plausible(board, moves)

@@ -134,11 +134,9 @@ def list_moves(
     gain nothing, and walls around both pawns. `paths` and `lengths` come from `trace`, by player.
     """
     me = board.ply & 1
-    low, high = rules.pawn_targets(board, me)
-    count = append_ascending(low, 0, moves, 0)
-    count = append_ascending(high, 64, moves, count)
+    count, path = rules.append_cells(rules.pawn_targets(board, me), moves), paths[me]
     for i in range(count):
-        gains[i] = 1 if has_cell(paths[me, nnue.CELLS_LOW], paths[me, nnue.CELLS_HIGH], moves[i]) else 0
+        gains[i] = 1 if has_cell((path[nnue.CELLS_LOW], path[nnue.CELLS_HIGH]), moves[i]) else 0
     if board.left[me] == 0:
         return count
     theirs_h, theirs_v, hinder_h, hinder_v = walls_across(board, paths[1 - me])
