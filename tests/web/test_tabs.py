@@ -177,11 +177,11 @@ def test_a_hint_stops_neither_the_player_nor_another_clock(inner: Browser, monke
 def test_a_hint_of_minesweeper_is_cancelled_with_its_search(inner: Browser, monkeypatch: pytest.MonkeyPatch):
     begun, stopped, given_up = threading.Event(), threading.Event(), threading.Event()
 
-    def endless_moves(flat: Any, known: Any, *others: Any) -> tuple[int, int, int]:
+    def endless_moves(flat: Any, *others: Any) -> tuple[int, int, int]:
         begun.set()
         flat = np.where(np.arange(flat.size) == 40, 1, HIDDEN).astype(np.int8)  # nothing is certain
         while not given_up.is_set():
-            found = exact_moves(flat, np.zeros_like(known), *others)
+            found = exact_moves(flat, *others)
             if found[0] != CONSISTENT:
                 stopped.set()
                 break
