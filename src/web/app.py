@@ -71,7 +71,10 @@ async def _build(page: PageEntry, services: Services, request: Request) -> None:
 
 
 def add_error_pages(services: Services) -> None:
-    """Replace the error pages of the framework by ones with the navigation."""
+    """Replace the error pages of the framework by ones with the navigation, and log no error that a page shows."""
+    logging.getLogger("nicegui").addFilter(
+        lambda record: not isinstance((record.exc_info or (None,) * 2)[1], UserError)
+    )
 
     async def not_found(request: Request, error: Exception) -> Response:
         endpoint = request.scope.get("endpoint")

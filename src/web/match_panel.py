@@ -38,9 +38,9 @@ class ResultBox(ui.element):
             self._words = ui.label().classes("lab-result").props("role=status")
             self._detail = ui.label().classes("faint")
             with ui.row().classes("gap-2"):
-                again = ui.button("Rematch", icon="replay", on_click=shell.handler(rematch))
+                again = ui.button("Rematch", icon="replay", on_click=rematch)
                 again.props("unelevated no-caps").classes("rematch")
-                back = ui.button("Review", icon="history", on_click=shell.handler(review))
+                back = ui.button("Review", icon="history", on_click=review)
                 back.props("outline no-caps").classes("review")
         self._playing = False  # a match that goes on was shown
         self.set_visibility(False)
@@ -73,7 +73,7 @@ class HistoryBar(ui.row):
 
     @staticmethod
     def _button(icon: str, name: str, work: Work) -> None:
-        button = ui.button(icon=icon, on_click=shell.handler(work)).props(f'flat round aria-label="{name}"')
+        button = ui.button(icon=icon, on_click=work).props(f'flat round aria-label="{name}"')
         button.classes(f"look-{icon.replace('_', '-')}")
 
     def show(self, now: int, last: int) -> None:

@@ -18,6 +18,7 @@ from src.core.play.agent import NOTHING, Agent, Decision, RandomAgent
 from src.core.play.game import Game
 from src.envs.minesweeper.game import Minesweeper
 from src.play import ConfigLab
+from src.web import shell
 from src.web.app import add_error_pages, mount
 from src.web.pages import PageEntry, discover, generic_page
 from src.web.saved_games import GameStore
@@ -69,6 +70,7 @@ def in_tab(visit: Callable[[], Awaitable[None]]) -> None:
     async def inside() -> None:
         core.loop = asyncio.get_running_loop()
         client = Client(ui.page("/tab"), request=None)
+        client.on_exception(shell.show_error)
         with client:
             await visit()
         client.delete()

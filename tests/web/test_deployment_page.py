@@ -262,7 +262,7 @@ def test_the_board_follows_the_action_on_a_small_screen(browser: Browser):
 
 def test_an_invalid_url_is_reported(browser: Browser):
     browser.open("/deployment?scenario=chess")
-    browser.wait_text(part("problem"), "scenario=chess is unknown: choose one of skirmish, mirror, siege")
+    browser.wait_text(".lab-problem", "scenario=chess is unknown: choose one of skirmish, mirror, siege")
 
 
 def test_a_unit_shows_its_card_and_its_range(browser: Browser):

@@ -32,7 +32,7 @@ from .advice import (
     players_of,
 )
 from .match import MinesweeperMatch, Stopwatch, count_3bv, read_size
-from .panel import GUESSING, CustomPosition, Editor, Panel, describe_consistency
+from .panel import GUESSING, Editor, Panel, count_game, custom_position, describe_consistency, show_statistics
 
 DEFAULTS = {"board": "9x9x10", "guess": "luck", "odds": NONE, "agent": EXACT}
 ARROWS = {"ArrowUp": (-1, 0), "ArrowDown": (1, 0), "ArrowLeft": (0, -1), "ArrowRight": (0, 1)}
@@ -41,7 +41,7 @@ ARROWS = {"ArrowUp": (-1, 0), "ArrowDown": (1, 0), "ArrowLeft": (0, -1), "ArrowR
 async def build(services: Services, request: Request) -> None:
     visit = await in_thread(read_visit, services, PAGE.path, request)
     players = players_of(await in_thread(runs_of, services.folders, "minesweeper"))
-    ui.timer(0, shell.handler(MinesweeperPage(visit, players).open), once=True)
+    ui.timer(0, MinesweeperPage(visit, players).open, once=True)
 
 
 def prepare(services: Services) -> None:
@@ -62,7 +62,7 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         super().__init__(visit, players, DEFAULTS)
         self.rng = self.services.rng()
         self.has_match = False  # the match exists
-        self.custom: CustomPosition | None = None
+        self.custom: View | None = None  # a position set up by hand
         self.advice: Advice | None = None
         self.mistakes: list[Mistake] | None = None  # of a match that is over, once they are found
         self._examined: MinesweeperMatch | None = None  # the match whose mistakes are searched for
@@ -150,7 +150,7 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         if saved is not None:
             await self.busy.do(self.begin_saved, saved)
         self.counts = not self.match.is_over
-        self.panel.statistics.show(self.setup["board"], no_guess)
+        show_statistics(self.setup["board"], no_guess)
         self.custom, self.advice, self.queued, self.mistakes = None, None, [], None
         self.playing = False
         if self.cursor is not None and self.cursor >= self.match.game.cells:
@@ -180,7 +180,9 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
     async def _touch(self, pick: Pick) -> None:
         cell, button = parse_id(pick.part, "cell", self._view().visible.size), pick.button
         if self.custom is not None:
-            self.custom = self.custom.with_cell(cell, HIDDEN if button == RIGHT else self.editor.brush)
+            visible = self.custom.visible.copy()
+            visible.ravel()[cell] = HIDDEN if button == RIGHT else self.editor.brush
+            self.custom = custom_position(visible, self.custom.mines)
             self.editor.edit(self.custom)
             return
         match = self._game()
@@ -196,7 +198,7 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         return self.match
 
     def _view(self) -> View:
-        return self.match.game.view(self.state) if self.custom is None else self.custom.view
+        return self.match.game.view(self.state) if self.custom is None else self.custom
 
     @property
     def seconds(self) -> float:
@@ -298,17 +300,17 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
 
         def edit() -> None:
             view, self.counts = self._view(), False
-            self._edit(CustomPosition(view.visible, view.mines))
+            self._edit(custom_position(view.visible, view.mines))
 
         await self.do(edit)
 
-    async def load_position(self, text: str, mines: int) -> None:
-        await self.do(lambda: self._edit(CustomPosition.read(text, mines)))
+    async def load_position(self, position: View) -> None:
+        await self.do(lambda: self._edit(position))
 
     async def leave_editor(self) -> None:
         await self.do(lambda: self._edit(None))
 
-    def _edit(self, position: CustomPosition | None) -> None:
+    def _edit(self, position: View | None) -> None:
         self.custom, self.advice, self.queued = position, None, []
         if position is not None:
             self.cursor, self.playing = None, False
@@ -329,7 +331,7 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
             self._examine()
             if self.counts:
                 self.counts = False
-                self.panel.statistics.add(self.match.outcome == 1, self.seconds, count_3bv(self.match.mines))
+                count_game(self.match.outcome == 1, self.seconds, count_3bv(self.match.mines))
         outcome = (self.match.outcome or 0) if over else 0
         visible = np.where(self.match.mines, FLAGGED, view.visible) if outcome == 1 else view.visible
         self.board.draw(board.draw(visible, self._marks(odds, over)))

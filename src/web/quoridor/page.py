@@ -103,8 +103,8 @@ class QuoridorPage(QuoridorMatchPage):
         for cancel in (self.analyst.cancel_evaluation, self.review_panel.cancel):
             self.client.on_delete(cancel)  # what would go on without the page
         self.redraw()
-        ui.timer(TICK, shell.handler(self.tick))
-        ui.timer(0, shell.handler(self.open), once=True)
+        ui.timer(TICK, self.tick)
+        ui.timer(0, self.open, once=True)
 
     async def open(self) -> None:
         await self.busy.do(load_engine, self.game, self.agents)
@@ -125,7 +125,7 @@ class QuoridorPage(QuoridorMatchPage):
         self.result_box = ResultBox(self.new_game, self.review)
         with ui.row(wrap=False).classes("w-full gap-2"):
             for seat, name in enumerate(SEATS):
-                self._add_seat(seat, name)
+                self.dropdown(name, self.titles, f"Player {seat + 1}").classes(f"qr-seat qr-{name}")
         with ui.element("div").classes("qr-clocks") as clock_row:
             clocks = [ui.label().classes(f"qr-clock qr-{name}") for name in SEATS]
         self.time = ClockPanel(self.setup["clock"], clock_row, clocks)
@@ -147,26 +147,11 @@ class QuoridorPage(QuoridorMatchPage):
         clock = self.setup["clock"].split(":")[0]
         shell.dropdown(TIMES, clock, "Clock", lambda event: self.choose("clock", event.value)).classes("qr-times")
         titles = {str(mode): title for mode, title in MODES.items()}
-        self.modes = ui.toggle(titles, value=str(Mode.BOTH), on_change=self._set_mode)
-        self.modes.props("unelevated").classes("qr-modes")
-
-    def _add_seat(self, seat: int, name: str) -> None:
-        select = ui.select(self.titles, value=self.setup[name], label=f"Player {seat + 1}")
-        select.props("dense outlined").classes(f"qr-seat qr-{name}")
-
-        async def change_player() -> None:
-            select.run_method("blur")  # so that keys go to the board
-            await self.choose(name, select.value)
-
-        select.on_value_change(change_player)
+        self.modes = ui.toggle(titles, value=str(Mode.BOTH)).props("unelevated").classes("qr-modes")
+        self.modes.on_value_change(lambda event: self.switch_to(shell.checked(event.value, Mode)))
 
     def _set_delay(self, event: events.ValueChangeEventArguments) -> None:
-        with shell.show_errors():
-            self.watching_delay = shell.between(event.value, *DELAYS)
-
-    def _set_mode(self, event: events.ValueChangeEventArguments) -> None:
-        with shell.show_errors():
-            self.switch_to(shell.checked(event.value, Mode))
+        self.watching_delay = shell.between(event.value, *DELAYS)
 
     def _add_moves_panel(self) -> None:
         with ui.row(wrap=False).classes("items-center gap-1 w-full"):
@@ -184,7 +169,7 @@ class QuoridorPage(QuoridorMatchPage):
             name, typed.value = str(typed.value or "").strip().lower(), ""
             await self.play_named(name)
 
-        typed.on("keydown.enter", shell.handler(play_typed))
+        typed.on("keydown.enter", play_typed)
         with ui.expansion("Position and game as text", icon="content_paste").classes("w-full qr-texts"):
             text = ui.textarea(placeholder="paste a position or a saved game").props("outlined dense")
             text.classes("w-full qr-text")

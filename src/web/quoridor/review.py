@@ -7,7 +7,6 @@ from nicegui import ui
 
 from ...core.interrupt import CancellationToken, CancelledWorkError
 from ...envs.quoridor.rules import Position
-from .. import shell
 from ..clickable import Clickable, Pick
 from .match import QuoridorMatch
 from .searches import BLUNDER, MISTAKE, REVIEW_DEPTH, Judgment
@@ -85,7 +84,7 @@ class ReviewPanel:
         self._found: dict[tuple[Position, int], Judgment] = {}  # by position and action, so that variations share them
         self._token: CancellationToken | None = None  # of the running review
         with ui.row().classes("w-full items-center gap-2"):
-            self._button = ui.button(icon="insights", on_click=shell.handler(find_mistakes))
+            self._button = ui.button(icon="insights", on_click=find_mistakes)
             self._button.props("dense no-caps unelevated outline").classes("qr-do-review")
             self._progress = ui.label().classes("faint qr-progress").props("role=status")
         with ui.element("div").classes("w-full") as self._box:

@@ -190,9 +190,8 @@ class RunTable:
         self._show_page()
 
     def _on_page_size(self, event: events.ValueChangeEventArguments) -> None:
-        with shell.show_errors():
-            self._page_size = shell.checked(event.value, PAGE_SIZES)
-            self._show_page()
+        self._page_size = shell.checked(event.value, PAGE_SIZES)
+        self._show_page()
 
     def _on_filter(self) -> None:
         self._start = 0
@@ -201,23 +200,21 @@ class RunTable:
 
     def _on_sort(self, event: events.GenericEventArguments) -> None:
         """Sort by a column: numbers from the largest, texts from the first; again for the other direction."""
-        with shell.show_errors():
-            name = shell.checked(str(event.args), ("run", *(self.columns or DEFAULT_COLUMNS)))
-            numeric = any(type(value(row, name)) in (int, float) for row in self.matches)
-            first, other = (f"-{name}", name) if numeric else (name, f"-{name}")
-            self.sort, self._start, self._first = other if self.sort == first else first, 0, frozenset()
-            self._match()
-            self._on_view()
+        name = shell.checked(str(event.args), ("run", *(self.columns or DEFAULT_COLUMNS)))
+        numeric = any(type(value(row, name)) in (int, float) for row in self.matches)
+        first, other = (f"-{name}", name) if numeric else (name, f"-{name}")
+        self.sort, self._start, self._first = other if self.sort == first else first, 0, frozenset()
+        self._match()
+        self._on_view()
 
     def _on_columns(self, event: events.ValueChangeEventArguments) -> None:
         if not isinstance(event.value, list) or event.value == list(self.columns or DEFAULT_COLUMNS):
             return
-        with shell.show_errors():
-            chosen = {shell.checked(name, self._chooser.options) for name in event.value}
-            order = (*DEFAULT_COLUMNS, *self._chooser.options)
-            self.columns = tuple(dict.fromkeys(name for name in order if name in chosen))
-            self._show_page()
-            self._on_view()
+        chosen = {shell.checked(name, self._chooser.options) for name in event.value}
+        order = (*DEFAULT_COLUMNS, *self._chooser.options)
+        self.columns = tuple(dict.fromkeys(name for name in order if name in chosen))
+        self._show_page()
+        self._on_view()
 
 
 def _column(name: str, sort: str) -> dict[str, Any]:
