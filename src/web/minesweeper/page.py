@@ -18,19 +18,8 @@ from ..game_page import GamePage, Visit, read_visit
 from ..match_panel import HistoryBar, ResultBox
 from ..players import Player, chosen
 from ..services import Services, runs_of
-from . import PAGE, board
-from .advice import (
-    EXACT,
-    NONE,
-    Advice,
-    Advisor,
-    Mistake,
-    describe_loss,
-    describe_mistakes,
-    find_mistakes,
-    odds_sources,
-    players_of,
-)
+from . import PAGE, advice, board
+from .advice import EXACT, NONE, Advice, Advisor, Mistake, odds_sources, players_of
 from .match import MinesweeperMatch, Stopwatch, count_3bv, read_size
 from .panel import GUESSING, Editor, Panel, count_game, custom_position, describe_consistency, show_statistics
 
@@ -227,14 +216,14 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
             self.busy.search(needed, token.run, advise, self.setup["agent"], view, self.rng)
         )
         try:
-            advice = await hint
+            found = await hint
         finally:
             token.cancel()  # stops the search of a hint that is not waited for any more
             is_current = hint is self._hint
             if is_current:
                 self.cancel_hint()
         if is_current:
-            self.advice, self.queued = advice, list(advice.also)
+            self.advice, self.queued = found, list(found.also)
             await self.show()
 
     def cancel_hint(self) -> None:
@@ -349,8 +338,8 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         source = self.setup["odds"] if self.custom is None or self.setup["odds"] != NONE else EXACT
         if self.custom is None and self.ply is None and self.match.is_over:
             lost = self.match.outcome == -1
-            words = await self.busy.do(describe_loss, self.match) if lost else ""
-            return None, f"{words} {describe_mistakes(self.mistakes or (), len(self.match.moves))}".strip()
+            words = await self.busy.do(advice.describe_loss, self.match) if lost else ""
+            return None, f"{words} {advice.describe_mistakes(self.mistakes or (), len(self.match.moves))}".strip()
         text = await self.busy.do(describe_consistency, view) if self.custom else str(self._mistake or "")
         if source == NONE or view.over:
             return None, text
@@ -368,7 +357,7 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
 
         async def find() -> None:
             with self.client:
-                mistakes = await self.busy.search(lambda: match is self.match, find_mistakes, match)
+                mistakes = await self.busy.search(lambda: match is self.match, advice.find_mistakes, match)
                 if match is self.match:
                     self.mistakes = mistakes
                     await self.show()
@@ -381,13 +370,13 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         return next((one for one in self.mistakes or () if self.custom is None and one.number == self.now + 1), None)
 
     def _marks(self, odds: np.ndarray | None, over: bool) -> board.Marks:
-        advice = self.advice or Advice(self._mistake.safe if self._mistake else None, "")
+        shown = self.advice or Advice(self._mistake.safe if self._mistake else None, "")
         return board.Marks(
             odds=odds,
-            hint=None if advice.action is None else advice.action % self._view().visible.size,
-            risky=advice.risky,
-            also=() if over else advice.also,
-            proof=() if over else advice.proof,
+            hint=None if shown.action is None else shown.action % self._view().visible.size,
+            risky=shown.risky,
+            also=() if over else shown.also,
+            proof=() if over else shown.proof,
             cursor=self.cursor,
             mines=self.match.mines if over else None,
             exploded=self.match.exploded if over else None,
