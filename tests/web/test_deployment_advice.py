@@ -227,9 +227,9 @@ async def test_the_panel_says_in_place_why_there_is_no_advice(game: DeploymentGa
     redraws = len(redrawn)
     await until(lambda: len(redrawn) > redraws, "a redraw")
     assert not panel.show(match.moves, match.state, None).choices
-    assert "No trained network plays the scenario skirmish yet. Train one: python -m src.train" in panel.words
+    assert "No trained network plays the scenario skirmish yet. Train one: python -m src.train" in panel.text.content
     panel.show(match.moves, match.state, None, wait="Not now.")
-    assert panel.words == "<p>Not now.</p>"
+    assert panel.text.content == "<p>Not now.</p>"
 
 
 class BrokenAdvisor(SlowAdvisor):
@@ -250,5 +250,5 @@ async def test_a_failure_is_told_in_place_and_logged(
     show()
     await until(lambda: len(redrawn) > redraws, "a redraw")
     show()
-    assert panel.words == "<p>The network could not be asked: the log of the server says why.</p>"
+    assert panel.text.content == "<p>The network could not be asked: the log of the server says why.</p>"
     await until(lambda: "ValueError: a bug" in caplog.text, "the error in the log")

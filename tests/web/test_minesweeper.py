@@ -14,7 +14,7 @@ from src.envs.minesweeper.solver import Proof, choose, exact_moves
 from src.web.minesweeper import board
 from src.web.minesweeper.advice import describe_loss, describe_mistakes, find_mistakes, proof_text
 from src.web.minesweeper.match import MinesweeperMatch, count_3bv, read_size
-from src.web.minesweeper.panel import custom_position, describe_consistency, whole
+from src.web.minesweeper.panels import custom_position, describe_consistency, whole
 from src.web.saved_games import GameStore, SavedGame
 from tests.web.browser import Browser
 

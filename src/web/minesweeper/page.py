@@ -8,7 +8,6 @@ from nicegui import background_tasks, ui
 from starlette.requests import Request
 
 from ...core.errors import UserError, require
-from ...core.interrupt import CancellationToken
 from ...envs.minesweeper.game import View
 from ...envs.minesweeper.variant import FLAGGED, HIDDEN
 from .. import shell
@@ -21,7 +20,7 @@ from ..services import Services, runs_of
 from . import PAGE, advice, board
 from .advice import EXACT, NONE, Advice, Advisor, Mistake, odds_sources, players_of
 from .match import MinesweeperMatch, Stopwatch, count_3bv, read_size
-from .panel import GUESSING, Editor, Panel, count_game, custom_position, describe_consistency, show_statistics
+from .panels import GUESSING, Editor, Panel, count_game, custom_position, describe_consistency, show_statistics
 
 DEFAULTS = {"board": "9x9x10", "guess": "luck", "odds": NONE, "agent": EXACT}
 ARROWS = {"ArrowUp": (-1, 0), "ArrowDown": (1, 0), "ArrowLeft": (0, -1), "ArrowRight": (0, 1)}
@@ -59,7 +58,6 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         self.queued: list[int] = []  # safe reveals of the latest decision, to play next
         self.cursor: int | None = None
         self.playing = False
-        self._hint: asyncio.Task[Advice] | None = None  # that the page is waiting for
         self._examination: asyncio.Task[None] | None = None  # that looks for the mistakes of the match
         self.stopwatch = Stopwatch(self.saved.seconds if self.saved else 0.0)
         self._play_loops = 0  # starts of `play_on`: only the latest loop continues
@@ -70,7 +68,7 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
             "h": self.hint,
             "s": self.step,
             "p": self.play_on,
-            "Escape": self.cancel_hint,
+            "Escape": lambda: self.panel.hint.cancel(),
         }
         self._layout()
         ui.context.client.on_disconnect(lambda: self.stopwatch.stop())
@@ -204,39 +202,23 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
 
     async def hint(self) -> None:
         """Ask the agent without stopping the player; a second request cancels the first."""
-        if self._hint is not None or not self.has_match:
-            self.cancel_hint()
+        if self.panel.hint.is_searching or not self.has_match:
+            self.panel.hint.cancel()
             return
-        view, token = self._view(), CancellationToken()
+        view = self._view()
         require(not view.over, "the game is over")
         self.counts = False
-        self.panel.show_thinking(True)
-        advise, needed = self._advisor_for(view).advise, lambda: not token.is_cancelled
-        hint = self._hint = asyncio.create_task(
-            self.busy.search(needed, token.run, advise, self.setup["agent"], view, self.rng)
+        advise, key = self._advisor_for(view).advise, self.setup["agent"]
+        found = await self.panel.hint.search(
+            lambda token: self.busy.search(lambda: not token.is_cancelled, token.run, advise, key, view, self.rng)
         )
-        try:
-            found = await hint
-        finally:
-            token.cancel()  # stops the search of a hint that is not waited for any more
-            is_current = hint is self._hint
-            if is_current:
-                self.cancel_hint()
-        if is_current:
-            self.advice, self.queued = found, list(found.also)
-            await self.show()
-
-    def cancel_hint(self) -> None:
-        """Cancel the hint that the page is waiting for."""
-        if self._hint is not None:
-            self._hint.cancel()
-            self._hint = None
-            self.panel.show_thinking(False)
+        self.advice, self.queued = found, list(found.also)
+        await self.show()
 
     def cancel_decisions(self) -> None:
         """Wait no longer for what belongs to the previous position, so that the clock goes on."""
         super().cancel_decisions()
-        self.cancel_hint()
+        self.panel.hint.cancel()
 
     async def look_at(self, ply: int) -> None:
         if self.custom is None and self.has_match:

@@ -16,7 +16,7 @@ from .. import shell
 from ..clickable import RIGHT, Clickable, Pick, parse_id
 from ..event_loop import Busy
 from ..game_page import GamePage, Visit, read_visit
-from ..match_panel import Result, ResultBox, result_for
+from ..match_panel import HintButton, Result, ResultBox, result_for
 from ..players import AgentCache, Player, search_comment
 from ..services import Services, runs_of
 from . import PAGE, panels
@@ -156,7 +156,8 @@ class QuoridorPage(GamePage[QuoridorMatch]):
         with ui.row().classes("gap-2"):
             add_button("new", "restart_alt", self.new_game)
             add_button("undo", "undo", self.take_back)
-            self.hint_button = add_button("hint", "lightbulb", self.hint)
+            self.hint_button = HintButton(self.hint, "hint", "cancel").props("dense no-caps unelevated outline")
+            self.hint_button.classes("qr-do-lightbulb")
             add_button("turn board", "swap_vert", self.flip)
         with ui.row().classes("gap-2 items-center") as self.watch_row:
             self.pause_button = add_button("pause", "pause", self.pause)
@@ -419,7 +420,7 @@ class QuoridorPage(GamePage[QuoridorMatch]):
 
     def cancel_decisions(self) -> None:
         super().cancel_decisions()
-        self.cancel_hint()
+        self.hint_button.cancel()
 
     async def play_named(self, name: str) -> None:
         await self.ready.wait()
@@ -550,7 +551,7 @@ class QuoridorPage(GamePage[QuoridorMatch]):
     async def look_at(self, ply: int) -> None:
         """Show an earlier position; a match of two agents is paused."""
         self.hints = ()
-        self.cancel_hint()
+        self.hint_button.cancel()
         if self.watching and ply < len(self.match.moves):
             self.paused = True
             self.cancel_decisions()
@@ -559,29 +560,15 @@ class QuoridorPage(GamePage[QuoridorMatch]):
     async def hint(self) -> None:
         """Search for the best moves in the position shown, whatever else is searched; a second request cancels it."""
         await self.ready.wait()
-        if self.analyst.is_hinting:
-            self.cancel_hint()
+        if self.hint_button.is_searching:
+            self.hint_button.cancel()
             return
         require(self.game.outcome(self.state) is None, "the game is over")
-        self._show_hinting(True)
-        try:
-            lines = await self.analyst.hint(self.state)
-        finally:
-            self._show_hinting(self.analyst.is_hinting)
-        if lines is not None:
-            self.hints = tuple(names[0] for _, names in lines)
-            self.redraw()
-            self.hint_list.draw(panels.hint_list(lines))
-
-    def cancel_hint(self) -> None:
-        """Stop the search for a hint, if there is one."""
-        self.analyst.cancel_hint()
-        self._show_hinting(False)
-
-    def _show_hinting(self, is_running: bool) -> None:
-        """Let the button cancel the hint that is searched for, or ask for one."""
-        if not self.hint_button.is_deleted:
-            self.hint_button.text, self.hint_button.icon = ("cancel", "close") if is_running else ("hint", "lightbulb")
+        position = self.state
+        lines = await self.hint_button.search(lambda token: self.analyst.hint(position, token))
+        self.hints = tuple(names[0] for _, names in lines)
+        self.redraw()
+        self.hint_list.draw(panels.hint_list(lines))
 
     def flip(self) -> None:
         self.flipped = not self.flipped
@@ -594,8 +581,8 @@ class QuoridorPage(GamePage[QuoridorMatch]):
             await self._walk(*ARROWS[name])
         elif name in (Mode.HORIZONTAL, Mode.VERTICAL):
             self.switch_to(Mode.BOTH if self.mode == name else Mode(name))
-        elif name == "Escape" and self.analyst.is_hinting:
-            self.cancel_hint()
+        elif name == "Escape" and self.hint_button.is_searching:
+            self.hint_button.cancel()
         elif name == "Escape":
             self.mode = Mode.BOTH
             if self.main is not None and self.ply is None:

@@ -14,7 +14,7 @@ from ...envs.minesweeper.solver import analyze
 from .. import shell
 from ..event_loop import Busy
 from ..game_page import GamePage
-from ..match_panel import Work
+from ..match_panel import HintButton, Work
 from .advice import odds_sources
 from .match import BOARDS, MAX_COLS, MAX_ROWS, MinesweeperMatch, read_size
 
@@ -49,8 +49,8 @@ class Panel:
             page.dropdown("odds", odds_sources(page.players), "Odds of a mine")
             page.dropdown("agent", page.titles, "Agent")
             with ui.row().classes("w-full gap-2 no-wrap"):
-                self._hint = ui.button("Hint", icon="lightbulb", on_click=hint)
-                self._hint.props("outline").classes("ask grow")
+                self.hint = HintButton(hint, "Hint", "Cancel")
+                self.hint.props("outline").classes("ask grow")
                 one = ui.button("Step", icon="skip_next", on_click=step)
                 one.props("outline").classes("step grow")
                 self._play = ui.button("Play on", icon="play_arrow", on_click=play_on)
@@ -73,10 +73,6 @@ class Panel:
     def show(self, text: str, playing: bool) -> None:
         self._advice.text = text
         self._play.text, self._play.icon = ("Pause", "pause") if playing else ("Play on", "play_arrow")
-
-    def show_thinking(self, thinking: bool) -> None:
-        if not self._hint.is_deleted:
-            self._hint.text, self._hint.icon = ("Cancel", "close") if thinking else ("Hint", "lightbulb")
 
     def _board_options(self) -> dict[str, str]:
         current = self._page.setup["board"]
