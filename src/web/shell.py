@@ -195,12 +195,12 @@ def show_error(error: Exception) -> None:
 
 
 @contextmanager
-def show_errors(worded: Callable[[str], str] = str) -> Iterator[None]:
-    """Show a `UserError` raised within, and go on; `worded` puts its message into words for a player."""
+def show_errors() -> Iterator[None]:
+    """Show a `UserError` raised within, and go on."""
     try:
         yield
     except UserError as error:
-        notify(worded(str(error)))
+        show_error(error)
 
 
 async def maybe_await(result: Awaitable[None] | None) -> None:

@@ -10,6 +10,7 @@ import pytest
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 
+from src.core.errors import UserError
 from src.core.play.agent import Agent
 from src.envs.deployment.game import DeploymentGame
 from src.envs.deployment.rules.state import GameState
@@ -132,8 +133,8 @@ async def test_a_decision_is_dropped_if_the_step_before_is_taken_back(
     await deciding
     assert not page.match.moves
     assert not notifications
-    page.undo()
-    assert notifications == ["there is nothing to take back yet"]
+    with pytest.raises(UserError, match="there is nothing to take back yet"):
+        page.undo()
 
 
 @in_tab

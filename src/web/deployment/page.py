@@ -282,12 +282,14 @@ class DeploymentPage(GamePage[DeploymentMatch]):
 
     @contextmanager
     def _change(self, is_new: bool = True, worded: Callable[[str], str] = str) -> Iterator[None]:
-        """Change the match within and show it, or why it cannot be changed."""
-        with shell.show_errors(worded):
-            require(self.ply is None, "this is an earlier moment: go to the latest one to play")
+        """Change the match within, and show it; `worded` puts the message of an error into words for a player."""
+        require(self.ply is None, "this is an earlier moment: go to the latest one to play")
+        try:
             yield
-            self.clear_refusal()
-            self.refresh(is_new)
+        except UserError as error:
+            raise UserError(worded(str(error))) from error
+        self.clear_refusal()
+        self.refresh(is_new)
 
     def act(self, step: Callable[[], Command]) -> None:
         """Play a step of the person to move."""
