@@ -20,7 +20,7 @@ from .event_loop import Busy
 from .match import Match
 from .match_panel import HistoryBar, Result, ResultBox, result_for
 from .players import YOU, AgentCache, Player, chosen
-from .saved_games import SavedGame
+from .saved_games import DAMAGED, SavedGame
 from .services import Services
 
 log = logging.getLogger(__name__)
@@ -144,7 +144,7 @@ class GamePage(Generic[AnyMatch]):
             if isinstance(error, UserError):
                 raise
             log.warning("the game %s cannot be replayed", saved.key, exc_info=True)
-            raise UserError("The file of this game is damaged, so it cannot be opened.") from error
+            raise UserError(f"{DAMAGED}.") from error
         self._saved_content = self._content()
 
     def restore_variations(self, variations: Sequence[Any]) -> None:

@@ -244,11 +244,7 @@ def test_games_are_counted_in_the_browser_by_board(browser: Browser):
 
 
 def test_the_consistency_of_a_custom_position_is_described():
-    for text, mines, words in (
-        ("1.", 1, "one placement"),
-        ("......\n" * 6, 10, "10^"),
-        ("1.\n..", 1, "3 placements"),
-    ):
+    for text, mines, words in (("1.", 1, "one placement"), ("......\n" * 6, 10, "10^"), ("1.\n..", 1, "3 placements")):
         assert words in describe_consistency(custom_position(read_board(text), mines))
     with pytest.raises(UserError, match="no placement of 3 mines agrees"):
         describe_consistency(custom_position(read_board("111\n1.1\n111"), 3))

@@ -90,10 +90,7 @@ class ThinkingRow:
     """The line about an agent that thinks for long, with buttons to end it."""
 
     def __init__(
-        self,
-        move_now: Callable[[], None],
-        cancel: Callable[[], Awaitable[None]],
-        resume: Callable[[], Awaitable[None]],
+        self, move_now: Callable[[], None], cancel: Callable[[], Awaitable[None]], resume: Callable[[], Awaitable[None]]
     ) -> None:
         with ui.row(wrap=False).classes("w-full items-center") as self._row:
             self._words = ui.label().classes("faint grow qr-thinking").props("role=status")

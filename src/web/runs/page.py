@@ -23,15 +23,10 @@ MAX_DETAILS = 6  # cards
 POLL = 1.0  # seconds between reads of the selected runs
 OBJECTIVE = "win_rate"
 
-# Quasar sets the class of the body far more often than the theme changes.
-_FOLLOW_THEME = """{ const dark = () => document.body.classList.contains('body--dark'); let before = dark();
-  new MutationObserver(() => { if (dark() !== before) { before = dark(); emitEvent('theme'); } })
-    .observe(document.body, {attributeFilter: ['class']}); }"""
-
 
 async def build(services: Services, request: Request) -> None:
     """Show what is known at once; runs that were never read are added to the list as they are."""
-    ui.run_javascript(_FOLLOW_THEME)
+    ui.run_javascript(shell.asset(__package__, "page.js"))
     index = shared_index(*services.folders)
     if not index.ready:
         background_tasks.create(asyncio.to_thread(index.refresh), name="read all runs")

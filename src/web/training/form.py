@@ -83,12 +83,8 @@ class TrainingForm:
         with ui.element("div").classes("t-command"):
             with ui.element("code"):
                 self._command = ui.label()
-            copy = (
-                ui.button(icon="content_copy", on_click=lambda: shell.copy(self._command.text))
-                .props("flat round")
-                .classes("t-copy")
-            )
-            copy.props["aria-label"] = "copy the command"
+            copy = ui.button(icon="content_copy", on_click=lambda: shell.copy(self._command.text))
+            copy.props('flat round aria-label="copy the command"').classes("t-copy")
         self._button = ui.button("Start training", icon="play_arrow", on_click=self._start)
         self._button.props("no-caps").classes("t-start")
 

@@ -152,9 +152,8 @@ class JobCard:
             self._progress = ui.label().classes("t-progress")
             self._bar = ui.element("progress").props("max=1 value=0 aria-label=progress")
             self._chart = Chart("learning curve")
-            with (
-                ui.element("pre").classes("r-config t-log").props('tabindex=0 role=log aria-label="end of the output"')
-            ):
+            log = ui.element("pre").classes("r-config t-log")
+            with log.props('tabindex=0 role=log aria-label="end of the output"'):
                 self._log = ui.label()
 
     async def update(self) -> None:
