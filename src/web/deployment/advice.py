@@ -21,7 +21,7 @@ from . import match_setup
 
 COUNT, LEAST = 3, 0.005  # choices that are listed: how many, and from which probability
 EVEN = 0.25  # values up to this are called even
-ESTIMATE = "What it expects is its own estimate, against players like those of its training."
+ESTIMATE = "What it expects is its own estimate, against players like the ones it was trained with."
 FAILED = "The network could not be asked: the log of the server says why."
 Question = tuple[str, tuple[Command, ...]]  # the network and the steps before the position
 VERBS = {"shoot": "shoot at", "charge": "charge", "fight": "fight"}

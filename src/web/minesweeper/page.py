@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 import numpy as np
 from nicegui import background_tasks, ui
@@ -90,7 +91,7 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
                     self.flagging = ui.switch("Flag mode").classes("flag-mode")
                     self.flagging.tooltip("a click or tap plants a flag, a right click or long press reveals")
                 self.legend = ui.html(board.LEGEND, sanitize=False).classes("ms-legend")
-                self.editor = Editor(self.load_position, self.leave_editor)
+                self.editor = Editor(self.show_position, partial(self.show_position, None))
             self.panel = Panel(self, self.hint, self.step, self.play_on, self.edit_position)
         self.busy = self.panel.busy
         self.busy.on_change = self._keep_time
@@ -275,11 +276,9 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
 
         await self.do(edit)
 
-    async def load_position(self, position: View) -> None:
+    async def show_position(self, position: View | None) -> None:
+        """Analyze a position set up by hand, or return to the game."""
         await self.do(lambda: self._edit(position))
-
-    async def leave_editor(self) -> None:
-        await self.do(lambda: self._edit(None))
 
     def _edit(self, position: View | None) -> None:
         self.custom, self.advice, self.queued = position, None, []

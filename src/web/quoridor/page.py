@@ -14,7 +14,7 @@ from ...envs.quoridor.agents import MasterAgent
 from ...envs.quoridor.game import Quoridor
 from .. import shell
 from ..clickable import RIGHT, Clickable, Pick, parse_id
-from ..event_loop import Busy
+from ..event_loop import Busy, in_thread
 from ..game_page import GamePage, Visit, read_visit
 from ..match_panel import HintButton, Result, ResultBox, result_for
 from ..players import AgentCache, Player, search_comment
@@ -56,8 +56,10 @@ MODES = {Mode.BOTH: "pawn + walls", Mode.HORIZONTAL: "― wall", Mode.VERTICAL: 
 
 
 async def build(services: Services, request: Request) -> None:
-    visit = await asyncio.to_thread(read_visit, services, PAGE.path, request)
-    QuoridorPage(visit, *await asyncio.to_thread(_game_and_players, services))
+    visit = await in_thread(read_visit, services, PAGE.path, request)
+    page = QuoridorPage(visit, *await in_thread(_game_and_players, services))
+    ui.timer(TICK, page.tick)
+    ui.timer(0, page.open, once=True)
 
 
 def prepare(services: Services) -> None:
@@ -123,8 +125,6 @@ class QuoridorPage(GamePage[QuoridorMatch]):
         for cancel in (self.analyst.cancel_evaluation, self.review_panel.cancel):
             self.client.on_delete(cancel)  # what would go on without the page
         self.redraw()
-        ui.timer(TICK, self.tick)
-        ui.timer(0, self.open, once=True)
 
     def new_match(self) -> QuoridorMatch:
         return QuoridorMatch(self.game, self.game.initial(self.rng), self.human_seats)

@@ -13,8 +13,8 @@ FULL = 60  # the weighted factor that fills half of the bar
 MEANINGS = {
     "path": "how much longer the shortest path of the opponent is",
     "endgame": "how close to the goal the last steps are",
-    "walls": "walls in hand, minus those of the opponent",
-    "mobility": "open sides of the pawn's cell, minus those of the opponent",
+    "walls": "walls in hand, minus the opponent's",
+    "mobility": "open sides of the pawn's cell, minus the opponent's",
     "efficiency": "steps by which walls lengthen the path of the opponent",
 }
 NO_HINTS = '<div class="faint">press ? for the best moves, their scores and lines</div>'
