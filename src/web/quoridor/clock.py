@@ -42,10 +42,9 @@ def read_clock(text: str) -> Clock | None:
         return None
     left = []
     for part in rest or (total, total):
-        known = (
-            len(part) < 10 and part.replace(".", "", 1).isdecimal() and part.isascii() and float(part) <= float(total)
-        )
-        require(known, f"{part[:20]!r} is not a time of at most {float(total):g} seconds")
+        is_number = len(part) < 10 and part.isascii() and part.replace(".", "", 1).isdecimal()
+        is_valid = is_number and float(part) <= float(total)
+        require(is_valid, f"{part[:20]!r} is not a time of at most {float(total):g} seconds")
         left.append(float(part))
     return Clock((left[0], left[1]))
 

@@ -52,10 +52,8 @@ def graph(judgments: Mapping[int, Judgment], count: int, end: float | None, show
         parts.append(f'<polyline class="qr-curve" points="{line}"/>')
     for number, one in sorted(judgments.items()):
         if one.sign:  # a mistake is drawn at the position after the move
-            kind, y = (
-                "qr-blunder" if one.sign == "??" else "qr-mistake",
-                (1 - shares.get(number + 1, one.share)) * HEIGHT,
-            )
+            kind = "qr-blunder" if one.sign == "??" else "qr-mistake"
+            y = (1 - shares.get(number + 1, one.share)) * HEIGHT
             parts.append(f'<circle class="{kind}" cx="{step * (number + 1):.1f}" cy="{y:.1f}" r="4.5"/>')
     parts.append(f'<path class="qr-cursor" d="M{step * shown:.1f} 0V{HEIGHT:g}"/>')
     parts += [
