@@ -208,7 +208,7 @@ def test_the_clock_does_not_wait_for_the_mistakes_of_the_game_before(inner: Brow
         released.wait(2 * PATIENCE)  # the test does not wait as long for anything
         return []
 
-    monkeypatch.setattr("src.web.minesweeper.page.find_mistakes", find_slowly)
+    monkeypatch.setattr("src.web.minesweeper.advice.find_mistakes", find_slowly)
     try:
         page = begin_minesweeper(inner, "board=9x9x71&agent=random", monkeypatch, cell=0)
         inner.click(".play")
