@@ -17,8 +17,8 @@ from omegaconf import DictConfig, OmegaConf
 
 from .config import CONF, compose
 from .config.build import build
-from .config.cli import launch, refuse_multirun
-from .config.errors import as_user_errors, exit_on_user_error
+from .config.cli import hydra_command, refuse_multirun
+from .config.errors import as_user_errors
 from .config.load import load_config, require_known_targets
 from .config.schema import Play
 from .core.errors import UserError, require
@@ -131,9 +131,8 @@ def listening_socket(host: str, port: int) -> socket.socket:
         raise UserError(f"cannot listen on host={host} port={port}, {error}: choose another, such as port=0") from error
 
 
-@hydra.main(version_base="1.3", config_path=str(CONF), config_name="play")
-@exit_on_user_error
-def main(cfg: DictConfig) -> None:
+@hydra_command("play", refuse_multirun)
+def run(cfg: DictConfig) -> None:
     cfg = compose.validate(cfg, Play)
     listener = listening_socket(cfg.host, cfg.port)
     try:
@@ -151,10 +150,6 @@ def main(cfg: DictConfig) -> None:
     games = None if cfg.games is None else GameStore(Path(cfg.games))
     lab = ConfigLab([Path(folder) for folder in cfg.runs], cfg.seed, games)
     app.serve(lab, cfg.host, listener, cfg.open_browser, compiler.stdout)
-
-
-def run() -> None:
-    launch(main, refuse_multirun)
 
 
 if __name__ == "__main__":

@@ -34,6 +34,7 @@ from src.core.errors import UserError
 from src.core.interrupt import handle_interrupts
 from src.core.play.agent import Agent
 from src.core.play.game import Trait
+from src.core.runs.metrics import is_documented
 from src.core.runs.run import Algorithm, Run, has_learner
 from src.envs.deployment.net import Units
 from src.envs.tictactoe.game import TicTacToe
@@ -238,6 +239,8 @@ def test_every_pair_trains_or_is_refused(tmp_path: Path, env: str, algo: str):
         agent = learner.fit(environment, curriculum, run)
     agent.check(environment.game)
     assert has_learner(tmp_path), "what a learner saves holds no value that is refused when it is loaded"
+    logged = (tmp_path / "metrics.csv").read_text().splitlines()[0].split(",") if algo != "alphabeta" else []
+    assert [name for name in logged if not is_documented(name)] == [], "describe it in metrics.yaml"
 
 
 def small(env: str, algo: str) -> DictConfig:

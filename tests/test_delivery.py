@@ -126,7 +126,7 @@ def test_the_development_container_resolves():
 
 def test_every_command_has_a_console_script():
     """Each runs the function `run` of its module, as `python -m` does."""
-    ends = "def run() -> None:", 'if __name__ == "__main__":\n    run()\n'
+    ends = "def run(", 'if __name__ == "__main__":\n    run()\n'
     modules = [path for path in (ROOT / "src").glob("*.py") if "__main__" in path.read_text()]
     assert [path for path in modules if not all(end in path.read_text() for end in ends)] == []
     scripts = setup()["options.entry_points"]["console_scripts"].split("\n")[1:]

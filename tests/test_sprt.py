@@ -1,13 +1,9 @@
 """The command: it ends with a verdict or when the games are used up, and processes play the same games."""
 
 import pytest
-from omegaconf import DictConfig
 
-from src.core.errors import UserError
-from src.core.play.agent import RandomAgent
 from src.core.play.rating import Hypotheses, PairCounts
-from src.envs.tictactoe.game import TicTacToe
-from src.sprt import Match, require_playable, status_line, summary
+from src.sprt import status_line, summary
 from tests.lab import ROOT, Lab, read_json
 
 WEAK = ("env=tictactoe", "agents=[minimax,random]", "opening_plies=1", "fewest_opening_plies=0")
@@ -52,16 +48,11 @@ def test_the_verdict_is_that_of_the_first_crossing(lab: Lab):
     assert full["verdict"] == "elo0=-10 accepted"
 
 
-def test_a_match_that_repeats_one_game_is_refused():
-    class First(RandomAgent):
-        deterministic = True
-
-    match = Match(TicTacToe(symmetric=False), {"one": First(), "other": First()}, seed=0, plies=(0, 0))
-    cfg = DictConfig({"composition": {"env": "tictactoe"}, "games": 4, "opening_plies": 0})
-    with pytest.raises(UserError, match="there are only two different games"):
-        require_playable(cfg, match)
-    cfg.opening_plies = 2
-    require_playable(cfg, match)
+def test_a_match_that_repeats_one_game_is_refused(lab: Lab):
+    words = ("env=quoridor", "agents=[runner,other=runner]", "games=4")
+    done = lab.run("sprt", *words, "opening_plies=0")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "runner against other: both players are deterministic" in done.stderr
 
 
 def test_aborted_pairs_are_reported():
@@ -99,8 +90,6 @@ def test_a_process_that_fails_ends_the_match(lab: Lab):
 
 FRAGILE = """
 import multiprocessing, os
-from src.core.errors import UserError
-from src.core.play.agent import RandomAgent
 
 class Refused(RandomAgent):
     def __init__(self):

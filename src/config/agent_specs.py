@@ -84,7 +84,7 @@ def compose_spec(spec: AgentSpec) -> DictConfig:
 
 
 def build_agent(label: str, node: DictConfig) -> "Agent":
-    """Build a composed agent, which needs no Hydra; raise `UserError` if it is for training only."""
+    """Build a composed agent, also without a running Hydra; raise `UserError` if it is for training only."""
     from ..core.play.agent import OpponentPool, SelfPlay
     from .build import build
 
@@ -96,7 +96,7 @@ def build_agent(label: str, node: DictConfig) -> "Agent":
 
 @contextmanager
 def _errors_of(label: str) -> Iterator[None]:
-    """Raise errors of an agent as `UserError` that names it."""
+    """Raise errors as `UserError` with the label of the agent."""
     try:
         with as_user_errors():
             yield
@@ -105,5 +105,5 @@ def _errors_of(label: str) -> Iterator[None]:
 
 
 def _options(group: str) -> list[str]:
-    """Return the options of a config group, including --config-dir."""
+    """Return the options of a config group, with those in --config-dir."""
     return sorted(GlobalHydra.instance().config_loader().get_group_options(group))

@@ -16,6 +16,7 @@ from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
 from ..core.errors import UserError, require
+from ..core.ranges import Count, Fraction, check_fields
 from ..core.runs import trials
 from ..core.runs.run import Observer, is_training
 
@@ -33,24 +34,16 @@ GRID = "GridSampler"
 class Settings:
     """The values of hydra.sweeper."""
 
-    n_trials: int
-    n_jobs: int
-    max_failure_rate: float
+    n_trials: Count
+    n_jobs: Count
+    max_failure_rate: Fraction
     sampler: DictConfig
     pruner: DictConfig
     params: DictConfig | None
     trial: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("n_trials", "n_jobs"):
-            value = getattr(self, name)
-            require(
-                isinstance(value, int) and value >= 1, f"hydra.sweeper.{name}={value} must be an integer of at least 1"
-            )
-        rate = self.max_failure_rate
-        require(
-            isinstance(rate, int | float) and 0 <= rate <= 1, f"hydra.sweeper.max_failure_rate={rate} must be in [0, 1]"
-        )
+        check_fields(self, "hydra.sweeper.")
 
 
 class Search:
