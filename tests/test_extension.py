@@ -162,13 +162,11 @@ def test_a_run_of_an_extension_is_evaluated_and_resumed(lab: Lab, own: tuple[str
     small = ("algo.total_steps=256", "algo.num_envs=8", "algo.steps_per_env=16", "net_defaults.channels=8")
     run = lab.train(*own, "algo=ppo", *small, *FEW, environment=environment)
     evaluate = (*own, "agent=trained", f"agent.run={run}", "episodes=2")
-    refused = lab.run("evaluate", *evaluate, environment=environment)
-    assert refused.returncode == 1
+    refused = lab.refuse("evaluate", *evaluate, environment=environment)
     assert f"set {TRUST}" in refused.stderr
     trusted = environment | {TRUST: "connect_four"}
     for module, arguments in (("evaluate", evaluate), ("train", (f"resume={run}", "logger=csv"))):
-        done = lab.run(module, *arguments, environment=trusted)
-        assert done.returncode == 0, done.stderr
+        lab.succeed(module, *arguments, environment=trusted)
 
 
 @pytest.mark.slow

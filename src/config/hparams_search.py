@@ -16,7 +16,7 @@ from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
 from ..core.errors import UserError, require
-from ..core.ranges import Count, Fraction, check_fields
+from ..core.ranges import Count, Fraction, check
 from ..core.runs import trials
 from ..core.runs.run import Observer, is_training
 
@@ -34,16 +34,17 @@ GRID = "GridSampler"
 class Settings:
     """The values of hydra.sweeper."""
 
-    n_trials: Count
-    n_jobs: Count
-    max_failure_rate: Fraction
+    n_trials: int
+    n_jobs: int
+    max_failure_rate: float
     sampler: DictConfig
     pruner: DictConfig
     params: DictConfig | None
     trial: int | None = None
 
     def __post_init__(self) -> None:
-        check_fields(self, "hydra.sweeper.")
+        for name, hint in (("n_trials", Count), ("n_jobs", Count), ("max_failure_rate", Fraction)):
+            check(getattr(self, name), hint, f"hydra.sweeper.{name}")
 
 
 class Search:

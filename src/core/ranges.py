@@ -81,11 +81,11 @@ def checked(function: Function) -> Function:
     return wrapper  # type: ignore[return-value]
 
 
-def check_fields(instance: Any, prefix: str = "") -> None:
-    """Check the fields of a dataclass, whose names follow `prefix` in messages; call it in `__post_init__`."""
+def check_fields(instance: Any) -> None:
+    """Check the fields of a dataclass; call it in `__post_init__`."""
     hints = get_type_hints(type(instance), include_extras=True)
     for item in fields(instance):
-        check(getattr(instance, item.name), hints[item.name], prefix + item.name)
+        check(getattr(instance, item.name), hints[item.name], item.name)
 
 
 def accepts(value: Any, hint: Any) -> bool:
