@@ -19,7 +19,6 @@ from omegaconf import DictConfig, OmegaConf
 from src.config import CONF, schema
 from src.config.build import WrongClassError, build, require_class
 from src.config.compose import (
-    build_agent,
     build_algorithm,
     build_curriculum,
     build_env,
@@ -37,7 +36,6 @@ from src.core.play.game import Trait
 from src.core.runs.metrics import is_documented
 from src.core.runs.run import Algorithm, Run, has_learner
 from src.envs.deployment.net import Units
-from src.envs.tictactoe.game import TicTacToe
 from src.nets.flat import MLP
 from tests import parsed_configs
 from tests.lab import ROOT, Lab
@@ -183,12 +181,6 @@ def answer(*overrides: str) -> str | None:
     return None
 
 
-def test_a_value_of_a_curriculum_that_fits_is_reported_as_before():
-    cfg = composed("curriculum=random_first", "curriculum.promote_at=7")
-    with pytest.raises(UserError, match=r"^curriculum.promote_at=7 must be a number in"):
-        build_curriculum(validate(cfg, schema.Train))
-
-
 def test_a_curriculum_that_does_not_fit_is_refused_in_scripts():
     with pytest.raises(UserError, match=r"curriculum=random_first .*env=minesweeper_8x8"):
         compose_train("env=minesweeper_8x8", "algo=ppo", "curriculum=random_first")
@@ -271,32 +263,6 @@ def fitting_envs(algo: str) -> Iterator[tuple[DictConfig, Any]]:
             yield cfg, environment
 
 
-def test_a_pair_is_refused_before_anything_is_written(lab: Lab):
-    done = lab.refuse("train", "env=minesweeper_8x8", "algo=qlearning", "logger=csv")
-    assert "algo=qlearning cannot play env=minesweeper_8x8: it needs a game" in done.stderr
-    assert [path for path in lab.folder.rglob("*") if path.is_file()] == []
-
-
-def test_a_game_that_lacks_what_is_needed_is_refused():
-    class Hidden(TicTacToe):
-        traits = frozenset({Trait.TWO_PLAYER, Trait.DETERMINISTIC})
-
-    cfg = composed()
-    with initialize_config_dir(str(CONF.resolve()), version_base="1.3"), pytest.raises(UserError) as refusal:
-        require_algorithm_fits(cfg, Hidden(symmetric=True))
-    for part in ("algo=qlearning cannot play env=tictactoe", "perfect information", "every position", "fit: ", "ppo"):
-        assert part in str(refusal.value)
-
-
-def test_an_agent_that_cannot_play_is_refused_in_one_sentence():
-    class Hidden(TicTacToe):
-        traits = frozenset({Trait.TWO_PLAYER, Trait.DETERMINISTIC, Trait.ENUMERABLE})
-
-    cfg = composed("agent=minimax", config="evaluate")
-    with pytest.raises(UserError, match=r"agent=minimax cannot play env=tictactoe.*perfect information.*agent=random"):
-        build_agent("agent", cfg, Hidden(symmetric=True))
-
-
 def test_an_experiment_overrides_what_stands_in_the_main_config():
     assert composed("experiment=tictactoe_no_symmetry").env.game.symmetric is False
     assert composed().env.game.symmetric is True
@@ -336,10 +302,3 @@ def test_ppo_trains_against_past_selves_in_every_two_player_game(tmp_path: Path,
     with Run(tmp_path, resolved(cfg), None) as run:
         learner.fit(environment, curriculum, run)
     assert [snapshot.number for snapshot in environment.opponent.snapshots] == [0, 1, 2]
-
-
-@pytest.mark.parametrize("algo", ["qlearning", "maskable_ppo"])
-def test_past_selves_are_refused_where_no_snapshots_are_kept(algo: str):
-    cfg = composed("env=tictactoe", f"algo={algo}", "agent@env.opponent=past_selves")
-    with pytest.raises(UserError, match=f"algo={algo} keeps no snapshots of the learner"):
-        build(cfg.algo, "algo").check(build(cfg.env, "env"), build(cfg.curriculum, "curriculum"))

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from PIL import Image, ImageSequence
 
-from src.core.errors import UserError
 from src.core.play import arena
 from src.core.play.agent import Agent, Decision, RandomAgent
 from src.core.play.canvas import COLORS, Animation
@@ -151,8 +150,3 @@ def test_an_output_that_is_a_folder_is_refused(lab: Lab):
     (lab.folder / "folder.gif").mkdir()
     done = lab.refuse("record", "output=folder.gif")
     assert "folder.gif is not a regular file" in done.stderr
-
-
-def test_an_opening_longer_than_a_game_is_refused():
-    with pytest.raises(UserError, match="opening_plies=9"):
-        arena.watch(TICTACTOE, RandomAgent(), RandomAgent(), 0, 0, lambda state: None, opening_plies=9)

@@ -464,18 +464,3 @@ def test_jobs_of_a_launcher_report_to_one_study(lab: Lab):
     for trial in study.get_trials():
         assert trial.user_attrs["steps"][-1] == last_step(lab.folder / "sweep" / str(trial.number))
         assert trial.state.name == "PRUNED" or len(trial.intermediate_values) == 6
-
-
-@pytest.mark.slow
-def test_a_search_that_is_refused_leaves_no_file(lab: Lab):
-    for words in (
-        ("nosuch=interval(0, 1)",),
-        (),
-        ("algo.lr=interval(1.0, 0.5)",),
-        ("algo.lr=interval(0.1, 1.0)", "algo.episodes=-1"),
-        ("algo.lr=interval(-2.0, -1.0)", "algo=qlearning"),
-    ):
-        done = lab.refuse("train", "hparams_search=optuna", *words)
-        assert done.stderr.startswith("error: "), done.stderr
-        assert done.stderr.count("\n") == 1, done.stderr
-        assert [path for path in lab.folder.rglob("*") if path.is_file()] == []

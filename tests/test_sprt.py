@@ -44,13 +44,6 @@ def test_the_verdict_is_that_of_the_first_crossing(lab: Lab):
     assert full["verdict"] == "elo0=-10 accepted"
 
 
-def test_a_match_that_repeats_one_game_is_refused(lab: Lab):
-    words = ("env=quoridor", "agents=[runner,other=runner]", "games=4")
-    done = lab.run("sprt", *words, "opening_plies=0")
-    assert (done.returncode, done.stdout) == (1, "")
-    assert "runner against other: both players are deterministic" in done.stderr
-
-
 def test_aborted_pairs_are_reported():
     test, counts = Hypotheses(0, 20, 0.05, 0.05), PairCounts(aborted=2)
     assert status_line(test, counts) == "2 pairs aborted"

@@ -111,12 +111,6 @@ def test_a_job_finished_after_a_failure_is_finished(tmp_path: Path, single_run: 
         assert [one.status for one in sweep_jobs.read_jobs(tmp_path)] == [status]
 
 
-def test_a_sweep_that_is_refused_leaves_nothing(lab: Lab):
-    done = lab.refuse("train", "-m", "nosuch=1,2")
-    assert "nosuch" in done.stderr
-    assert [path for path in lab.folder.rglob("*") if path.is_file()] == []
-
-
 @pytest.mark.parametrize("words", [("-m", "seed=1,2"), ("hparams_search=tictactoe_qlearning",)])
 def test_a_command_deletes_nothing_of_another_in_its_sweep(lab: Lab, words: tuple[str, ...]):
     """Neither one that is refused because the other runs, nor one whose jobs cannot be composed."""
@@ -165,13 +159,6 @@ def test_numbers_that_nobody_drew_are_shown_whole():
     PlainConsole(file=text, width=160).print(sweep_jobs.as_table("", jobs))
     assert "1234567891" in text.getvalue()
     assert "0.001235" in text.getvalue()
-
-
-def test_a_folder_without_jobs_is_no_sweep(lab: Lab):
-    done = lab.run("sweep", "nowhere")
-    assert "nowhere is not a sweep directory" in done.stderr
-    assert "expected one sweep directory" in lab.run("sweep").stderr
-    assert list(lab.folder.iterdir()) == []
 
 
 def test_a_killed_sweep_resumes_without_repeating_finished_jobs(lab: Lab):
@@ -274,15 +261,3 @@ def test_what_would_run_is_shown_of_one_run(flags: tuple[str, ...]):
     with pytest.raises(UserError, match="shows a single run: leave out -m, and give one value"):
         cli.train_arguments(["-m", "seed=1,2", *flags])
     cli.train_arguments(["seed=1", *flags])
-
-
-def test_showing_the_configuration_of_a_sweep_is_rejected(lab: Lab):
-    done = lab.refuse("train", "-m", "seed=1,2", "--cfg", "hydra")
-    assert done.stderr.startswith("error: --cfg shows a single run")
-    assert list(lab.folder.iterdir()) == []
-
-
-def test_a_missing_launcher_is_reported_with_its_extra(lab: Lab):
-    done = lab.refuse("train", "-m", "hydra/launcher=no_such_launcher", "seed=1,2")
-    assert "'.[sweep,ray,slurm]'" in done.stderr
-    assert list(lab.folder.iterdir()) == []

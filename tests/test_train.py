@@ -317,13 +317,6 @@ def test_a_run_resumes_without_the_run_that_it_started_from(tmp_path: Path):
         train(compose_train(*common, f"algo.init_from={first}"), tmp_path / "c")
 
 
-def test_resume_takes_no_other_override(lab: Lab, finished_run: Path):
-    done = lab.refuse("train", f"resume={finished_run}", "algo.episodes=9000")
-    assert "leave out algo.episodes=9000" in done.stderr
-    done = lab.run("train", f"resume={finished_run}", "resume=elsewhere")
-    assert "leave out resume=elsewhere" in done.stderr
-
-
 def contents(folder: Path) -> dict[str, bytes | None]:
     """Return all files and folders with their contents."""
     paths = sorted(folder.rglob("*"))
@@ -461,16 +454,3 @@ def test_a_folder_that_cannot_be_written_to_is_named(lab: Lab):
     (lab.folder / "outputs").touch()
     done = lab.refuse("train", "logger=csv")
     assert re.fullmatch(r"error: outputs/runs/\S+ cannot be read: Not a directory\n", done.stderr)
-
-
-def test_a_script_trains_without_a_command(tmp_path: Path):
-    cfg = compose_train("algo.episodes=300", "algo.eval_every=100", "evaluation.episodes=20", "logger=csv", "seed=3")
-    metrics = train(cfg, tmp_path / "run")
-    assert metrics["final/episodes"] == 20
-    assert read_json(tmp_path / "run/eval.json")["scores"]["random"]["episodes"] == 20
-    assert yaml.safe_load((tmp_path / "run/config.yaml").read_text())["composition"]["algo"] == "qlearning"
-    with pytest.raises(UserError, match=r"algo\.epsilon=7 must be a number in"):
-        train(compose_train("algo.epsilon=7"), tmp_path / "other")
-    with pytest.raises(UserError, match=r"algorithms that fit: .*ppo"):
-        train(compose_train("env=minesweeper_8x8", "algo=qlearning"), tmp_path / "other")
-    assert not (tmp_path / "other").exists()
