@@ -132,7 +132,7 @@ class Engine:
         return " ".join(["eval", *(f"{name}={'_'.join(str(value).split())}" for name, value in info.items())])
 
     def analyze(self, arguments: list[str]) -> str:
-        """Return the best moves, one a line: rank, score, and the principal variation."""
+        """Return the best moves, one per line: rank, score, and the principal variation."""
         count = _number("analyze", arguments)
         self._refuse_finished()
         view = self.game.view(self.state)

@@ -12,12 +12,11 @@ from typing import Any
 
 import hydra
 import numpy as np
-from hydra.core.global_hydra import GlobalHydra
 from omegaconf import DictConfig, OmegaConf
 
 from .config import CONF, compose
 from .config.build import build
-from .config.cli import hydra_command, refuse_multirun
+from .config.cli import group_options, hydra_command, refuse_multirun
 from .config.errors import as_user_errors
 from .config.load import load_config, require_known_targets
 from .config.schema import Play
@@ -36,8 +35,8 @@ class ConfigLab:
 
     def __init__(self, folders: Sequence[Path], seed: int | None, games: GameStore | None = None) -> None:
         self.folders, self.games = folders, games
-        self.envs: Sequence[str] = _options("env")
-        self.agents: Sequence[str] = _options("agent")
+        self.envs: Sequence[str] = group_options("env")
+        self.agents: Sequence[str] = group_options("agent")
         self._seed = seed
         self._games = itertools.count()
         self._lock = threading.Lock()  # Hydra is not thread-safe
@@ -95,14 +94,6 @@ def _build_game(env: DictConfig) -> Game:
     if isinstance(game, DictConfig) and "_target_" in game:
         return build(game, "env.game")
     return build(env, "env").game
-
-
-def _options(group: str) -> list[str]:
-    """Return the options of a config group, including --config-dir when Hydra runs."""
-    running = GlobalHydra.instance()
-    if running.is_initialized():
-        return sorted(running.config_loader().get_group_options(group))
-    return _shipped_options(group)
 
 
 def _shipped_options(group: str) -> list[str]:

@@ -133,7 +133,7 @@ def test_only_classes_of_a_trusted_package_are_trusted(
 
 
 FEW = ("logger=csv", "evaluation.episodes=4", "agent@env.baselines.mcts=random")
-TRAININGS = {
+TRAINING_RUNS = {
     "alphabeta": "algo.player.difficulty=hard",
     "qlearning": f"algo.episodes=50 {' '.join(SMALL)}",
     "alphazero": "algo.total_steps=512 algo.num_envs=16 algo.batch_size=32 algo.eval_episodes=4 "
@@ -152,9 +152,9 @@ def environment(folder: Path) -> dict[str, str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("algo", TRAININGS)
+@pytest.mark.parametrize("algo", TRAINING_RUNS)
 def test_an_extension_is_trained(lab: Lab, own: tuple[str, str], environment: dict[str, str], algo: str):
-    lab.train(*own, f"algo={algo}", *TRAININGS[algo].split(), *FEW, environment=environment)
+    lab.train(*own, f"algo={algo}", *TRAINING_RUNS[algo].split(), *FEW, environment=environment)
 
 
 @pytest.mark.slow

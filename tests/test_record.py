@@ -12,6 +12,7 @@ from src.core.play.agent import Agent, Decision, RandomAgent
 from src.core.play.canvas import COLORS, Animation
 from src.envs.minesweeper.game import Minesweeper
 from src.envs.tictactoe.game import TicTacToe
+from tests.core.fixed import Quitter
 from tests.envs.quoridor.making import make_game
 from tests.lab import ROOT, Lab
 
@@ -25,11 +26,6 @@ class Planner(Agent):
     def decide(self, game, view, rng):
         first, *others = game.random_actions(view)
         return Decision(first, plan=others)
-
-
-class Quitter(Agent):
-    def decide(self, game, view, rng):
-        return Decision(None)
 
 
 def durations(gif: bytes | Path) -> list[int]:

@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 import hydra
 from hydra._internal import utils as hydra_utils
 from hydra.core.config_store import ConfigStore
+from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.types import Quote, QuotedString
 from hydra.types import RunMode
@@ -121,6 +122,14 @@ def _check_flags(arguments: list[str]) -> argparse.Namespace:
 
     parser.error = refuse  # type: ignore[method-assign]
     return parser.parse_args(arguments)
+
+
+def group_options(group: str) -> list[str]:
+    """Return the options of a config group, with those in --config-dir if Hydra runs."""
+    running = GlobalHydra.instance()
+    if running.is_initialized():
+        return sorted(running.config_loader().get_group_options(group))
+    return sorted(path.stem for path in (CONF / group).glob("*.yaml"))
 
 
 def quote_value(text: str) -> str:

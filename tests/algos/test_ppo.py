@@ -17,7 +17,7 @@ from src.algos.selection import selection_metrics
 from src.algos.trainer import Optimizer, OptimizerConfig
 from src.algos.weights import build_net, export_weights, load_network
 from src.core.errors import UserError
-from src.core.play.agent import Agent, Decision, SelfPlay
+from src.core.play.agent import Agent, SelfPlay
 from src.core.play.curriculum import Curriculum
 from src.core.play.past_selves import CURRENT, PastSelves
 from src.core.runs import checkpoint
@@ -43,6 +43,7 @@ from tests.algos.making import (
     strategy,
     versus,
 )
+from tests.core.fixed import FirstMove
 from tests.envs.minesweeper.making import make_config
 from tests.marks import mostly_slow
 
@@ -533,13 +534,6 @@ def test_stalling_is_reported_once(tmp_path: Path, caplog: pytest.LogCaptureFixt
     caplog.clear()
     fit(ppo(), minesweeper(), tmp_path / "other")
     assert "may be stalling" not in caplog.text
-
-
-class FirstMove(Agent):
-    deterministic = True
-
-    def decide(self, game: Any, view: Any, rng: np.random.Generator) -> Decision:
-        return Decision(game.legal_actions(view)[0])
 
 
 def test_a_checkpoint_is_not_chosen_by_the_same_two_games(tmp_path: Path):

@@ -4,27 +4,21 @@ import pytest
 
 from src.algos.minimax import MinimaxAgent
 from src.algos.selection import selection_error, selection_metrics, selection_score
-from src.core.play.agent import Agent, Decision, RandomAgent
+from src.core.play.agent import RandomAgent
 from src.core.play.arena import walk_replies
 from src.core.runs.run import Run
 from tests.algos.making import PLAIN_WEIGHTS, minesweeper, no_curriculum, ppo, run_in, versus
 from tests.algos.test_imitation import imitation
 from tests.algos.test_maskable_ppo import learner as maskable_ppo
-
-
-class Lowest(Agent):
-    deterministic = True
-
-    def decide(self, game, view, rng):
-        return Decision(game.legal_actions(view)[0])
+from tests.core.fixed import FirstMove
 
 
 def test_where_every_line_can_be_walked_the_share_not_lost_counts():
     env = versus()
-    lines = [walk_replies(env.game, Lowest(), seat) for seat in (0, 1)]
+    lines = [walk_replies(env.game, FirstMove(), seat) for seat in (0, 1)]
     lost, total = sum(tally.losses for tally in lines), sum(tally.games for tally in lines)
     assert 0 < lost < total
-    metrics = selection_metrics(env, Lowest(), 2, seed=0)
+    metrics = selection_metrics(env, FirstMove(), 2, seed=0)
     assert selection_score(metrics) == metrics["eval/not_lost_share"] == 1 - lost / total
     assert metrics["eval/episodes"] == 2, "the win rate is logged as well"
     assert metrics["eval/elo_low"] < metrics["eval/elo"] < metrics["eval/elo_high"]
