@@ -96,5 +96,10 @@ def setup_cfg() -> configparser.ConfigParser:
     return config
 
 
+def contents(folder: Path) -> dict[str, bytes]:
+    """Return all files below a folder."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
 def read_json(path: Path) -> Any:
     return json.loads(path.read_text())

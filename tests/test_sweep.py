@@ -19,7 +19,7 @@ from src.core.play.arena import wilson_interval
 from src.core.runs import checkpoint, sweep_jobs
 from src.core.runs.report import PlainConsole
 from tests.algos.making import rows_without_times
-from tests.lab import Lab, need, read_json
+from tests.lab import Lab, contents, need, read_json
 from tests.test_train import wait_for
 
 pytestmark = pytest.mark.slow
@@ -41,10 +41,6 @@ def table(lab: Lab) -> list[dict[str, str]]:
 
 def win_rate(run: Path) -> float:
     return read_json(run / "eval.json")["scores"]["random"]["win_rate"]
-
-
-def contents(folder: Path) -> dict[Path, bytes]:
-    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 @pytest.fixture(scope="module")

@@ -27,7 +27,7 @@ from src.core.runs import checkpoint
 from src.core.runs.metrics import is_documented
 from src.train import train
 from tests.algos.making import rows_without_times
-from tests.lab import ROOT, Lab, Process, read_json
+from tests.lab import ROOT, Lab, Process, contents, read_json
 from tests.wandb_file import history, of_kind, offline_file, run_record, summary
 
 LAST = "checkpoints/last.safetensors"
@@ -315,12 +315,6 @@ def test_a_run_resumes_without_the_run_that_it_started_from(tmp_path: Path):
     assert rows_without_times(second) == before
     with pytest.raises(UserError, match="there is no checkpoint at"):
         train(compose_train(*common, f"algo.init_from={first}"), tmp_path / "c")
-
-
-def contents(folder: Path) -> dict[str, bytes | None]:
-    """Return all files and folders with their contents."""
-    paths = sorted(folder.rglob("*"))
-    return {str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None for path in paths}
 
 
 def test_a_directory_that_holds_a_run_takes_no_other(lab: Lab, finished_run: Path):
