@@ -77,6 +77,8 @@ def test_a_process_that_fails_ends_the_match(lab: Lab):
 
 FRAGILE = """
 import multiprocessing, os
+from src.core.errors import UserError
+from src.core.play.agent import RandomAgent
 
 class Refused(RandomAgent):
     def __init__(self):
