@@ -64,8 +64,8 @@ bench: $(VENV)/installed-bench  ## Measure ours beside the peers and beside the 
 faults: $(VENV)/installed-dev  ## Kill training runs, send garbage to the line protocol, read hostile files; hours
 	$(BIN)/python -m experiments.faults --jobs 2
 
-tables: $(VENV)/installed-dev  ## Write the tables of results into README.md and docs, from experiments/results.jsonl
-	$(BIN)/python -m experiments.measure --tables
+tables: $(VENV)/installed-dev  ## Write the tables of README.md, docs and experiments from committed data
+	$(BIN)/python -m experiments.tables
 
 experiment: $(VENV)/installed  ## Run a study again: NAME=quoridor_ladder, and for more runs at a time ARGS="--jobs 4"
 	@test -f "experiments/$(NAME)/__main__.py" || { \

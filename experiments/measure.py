@@ -1,37 +1,40 @@
-"""Measure the figures of the pages: each is a command of `MEASUREMENTS` and its results a line of results.jsonl.
+"""Measure the figures of the pages: each is a command of `MEASUREMENTS` and its result a line of results.jsonl.
 
     python -m experiments.measure --list                     # names, and which were not measured on the present code
-    python -m experiments.measure NAME ...                   # measure these again
-    python -m experiments.measure --outdated                 # measure what is missing or was measured on other code
-    python -m experiments.measure --tables                   # write the tables of README.md and docs/results.md
+    python -m experiments.measure "Quoridor, .*"             # measure the names that match a regular expression
+    python -m experiments.measure --outdated --jobs 4        # measure what is missing or was measured on other code
+    python -m experiments.measure ".*one GPU" --outdated     # the training runs that need a GPU
 
 A line of results.jsonl names the command, the commit, the machine, and a digest of the code that matters: the game, the
-agent, the network and its weights. A table marks the rows whose code has changed since.
+agent, the network and its weights. `make tables` writes the lines into the pages, and marks those of other code.
 """
 
 import argparse
 import ast
 import hashlib
 import json
+import re
 import shlex
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
+from itertools import combinations_with_replacement, pairwise
 from pathlib import Path
 from typing import Any
 
+import torch
 from omegaconf import OmegaConf
 
 from experiments.bench.history import Place
 from experiments.composition import composed
 from src.config.cli import expand_opponent
 from src.core.files import write_atomic
-from src.core.play.arena import wilson_interval
 from src.core.runs.config_file import read_config
 from src.core.runs.run import checkpoint_path
 
@@ -43,82 +46,92 @@ MEASURED = ("src.envs.", "src.algos.", "src.nets.", "src.core.play.", "src.core.
 @dataclass(frozen=True)
 class Measurement:
     name: str
-    table: str
     command: str  # after `python -m src.`
 
 
-BOARDS = "Minesweeper: boards won"
-QUORIDOR = "Quoridor: games won from random openings, in both seats"
-WARGAME = "The wargame: games won, in both seats"
-TRAINING = "Training from random weights by the plain command, on two CPU cores"
 SHIPPED = "agent=trained agent.run=experiments"
-MEASUREMENTS = (
-    *(
-        Measurement(
-            f"Minesweeper {size}, shipped network",
-            BOARDS,
-            f"evaluate env=minesweeper_{size} {SHIPPED}/minesweeper_{size} {games}",
+RANDOM_OPENINGS = "episodes=200 opening_plies=4"
+SIZES = ("8x8", "16x16", "16x30")
+SCENARIOS = {"skirmish": "deployment", "mirror": "deployment_mirror", "siege": "deployment_siege"}
+
+
+def minesweeper() -> Iterator[Measurement]:
+    """Yield every player on every board; the seed is the same, so all play the same boards."""
+    for size in SIZES:
+        games = 4000 if size == "16x30" else 10000
+        network = f"evaluate env=minesweeper_{size} {SHIPPED}/minesweeper_{size} episodes={games}"
+        yield Measurement(f"Minesweeper {size}, shipped network", network)
+        yield Measurement(
+            f"Minesweeper {size}, shipped network over mirror images",
+            f"{network} 'agent.changes={{play: {{symmetries: true}}}}'",
         )
-        for size, games in (("8x8", "episodes=10000"), ("16x16", "episodes=4000"), ("16x30", "episodes=2000"))
-    ),
-    *(
-        Measurement(f"Minesweeper {size}, exact solver", BOARDS, f"evaluate env=minesweeper_{size} agent=exact {games}")
-        for size, games in (("8x8", "episodes=10000"), ("16x16", "episodes=10000"), ("16x30", "episodes=4000"))
-    ),
-    *(
-        Measurement(
-            f"Quoridor, {better} against {worse}",
-            QUORIDOR,
-            f"evaluate env=quoridor agent=alphabeta agent.difficulty={better} opponent={opponent}"
-            " episodes=200 opening_plies=4",
-        )
-        for better, worse, opponent in (
-            ("hell", "hard", "alphabeta opponent.difficulty=hard"),
-            ("hard", "normal", "alphabeta opponent.difficulty=normal"),
-            ("normal", "easy", "alphabeta opponent.difficulty=easy"),
-            ("easy", "runner", "runner"),
-        )
-    ),
-    Measurement(
-        "Quoridor, master against the former hell, 0.3 s per move",
-        QUORIDOR,
-        "evaluate env=quoridor agent=master agent.seconds=0.3 opponent=reference opponent.seconds=0.3"
-        " episodes=40 opening_plies=4",
-    ),
-    *(
-        Measurement(
-            f"Quoridor 5x5, AlphaZero against {name}",
-            QUORIDOR,
-            f"evaluate env=quoridor env.game.size=5 {SHIPPED}/quoridor_alphazero/5x5 opponent={opponent}"
-            " episodes=200 opening_plies=4",
-        )
-        for name, opponent in (("the former hell", "reference"), ("the runner", "runner"))
-    ),
-    *(
-        Measurement(
-            f"Wargame, {scenario}, network against {bot}",
-            WARGAME,
-            f"evaluate env={env} {SHIPPED}/deployment_value/scenarios opponent={bot} episodes=200",
-        )
-        for scenario, env in (
-            ("skirmish", "deployment"),
-            ("mirror", "deployment_mirror"),
-            ("siege", "deployment_siege"),
-        )
-        for bot in ("tactical", "greedy", "defensive")
-    ),
-    *(
-        Measurement(f"`env={env} algo={algo}`", TRAINING, f"train env={env} algo={algo} device=cpu logger=csv")
-        for env, algo in (
-            ("tictactoe", "qlearning"),
-            ("tictactoe", "ppo"),
-            ("minesweeper_8x8", "ppo"),
-            ("minesweeper_16x16", "ppo"),
-            ("quoridor", "ppo"),
-            ("deployment", "ppo"),
-        )
-    ),
-)
+        for solver in ("exact", "heuristic", "rules"):
+            yield Measurement(
+                f"Minesweeper {size}, {solver} solver",
+                f"evaluate env=minesweeper_{size} agent={solver} episodes=10000",
+            )
+
+
+def quoridor() -> Iterator[Measurement]:
+    """Yield matches from random openings, both seats in turn."""
+    levels = [f"agent=alphabeta agent.difficulty={level}" for level in ("hell", "hard", "normal", "easy")]
+    players = {"hell": levels[0], "hard": levels[1], "normal": levels[2], "easy": levels[3], "runner": "agent=runner"}
+    for better, worse in pairwise(players):
+        yield match(f"Quoridor, {better} against {worse}", "quoridor", players[better], players[worse])
+    master = "agent=master agent.seconds=0.3"
+    for name, opponent in {"reference": "agent=reference agent.seconds=0.3", "hell": players["hell"]}.items():
+        yield match(f"Quoridor, master at 0.3 s per move against {name}", "quoridor", master, opponent)
+    for opponent in ("runner", "normal"):
+        name = f"Quoridor, master's network without search against {opponent}"
+        yield match(name, "quoridor", "agent=master agent.seconds=null agent.nodes=1", players[opponent])
+    run = f"{SHIPPED}/quoridor_alphazero"
+    for simulations in (0, 64, 256):
+        agent = f"{run}/5x5 'agent.changes={{play: {{simulations: {simulations}}}}}'"
+        name = f"Quoridor 5x5, AlphaZero with {simulations} simulations against reference"
+        yield match(name, "quoridor env.game.size=5", agent, "agent=reference")
+    for opponent in ("runner", "normal"):
+        name = f"Quoridor 9x9, AlphaZero's network without search against {opponent}"
+        agent = f"{run}/9x9 'agent.changes={{play: {{simulations: 0}}}}'"
+        yield match(name, "quoridor", agent, players[opponent])
+
+
+def match(name: str, env: str, agent: str, opponent: str) -> Measurement:
+    rival = opponent.replace("agent=", "opponent=").replace("agent.", "opponent.")
+    return Measurement(name, f"evaluate env={env} {agent} {rival} {RANDOM_OPENINGS}")
+
+
+def wargame() -> Iterator[Measurement]:
+    """Yield matches in both seats: networks against bots, bots against each other and against themselves."""
+    bots = ("tactical", "greedy", "defensive")
+    for scenario, env in SCENARIOS.items():
+        for bot in (*bots, "planner"):
+            games = 40 if bot == "planner" else 400
+            yield Measurement(
+                f"Wargame, {scenario}, network against {bot}",
+                f"evaluate env={env} {SHIPPED}/deployment_value/scenarios opponent={bot} episodes={games}",
+            )
+        for first, second in combinations_with_replacement((*bots, "balanced", "random"), 2):
+            if (first, second) != ("random", "random"):
+                yield Measurement(
+                    f"Wargame, {scenario}, {first} against {second if second != first else 'itself'}",
+                    f"evaluate env={env} agent={first} opponent={second} episodes=1000",
+                )
+
+
+def training() -> Iterator[Measurement]:
+    """Yield plain commands, from random weights."""
+    boards = [f"minesweeper_{board} ppo" for board in ("8x8", "16x16", "16x30")]
+    wholes = ["quoridor ppo", "deployment ppo"]
+    cpu = [f"tictactoe {algo}" for algo in ("qlearning", "ppo", "maskable_ppo", "alphazero")]
+    cpu += [*boards[:2], "minesweeper_9x9 ppo", "minesweeper_8x8 maskable_ppo", *wholes, "quoridor nnue"]
+    for device, machine, chosen in (("cpu", "two CPU cores", cpu), ("cuda", "one GPU", [*boards, *wholes])):
+        for pair in chosen:
+            env, algo = pair.split()
+            command = f"train env={env} algo={algo} device={device} logger=csv"
+            yield Measurement(f"`env={env} algo={algo}`, {machine}", command)
+
+
+MEASUREMENTS = (*minesweeper(), *quoridor(), *wargame(), *training())
 
 
 def code_digest(command: str) -> str:
@@ -203,18 +216,25 @@ def measure(one: Measurement) -> dict[str, Any]:
         found = json.loads(file.read_text())
     seconds = time.monotonic() - began
     scores = found.get("scores") or {found.get("opponent", ""): found}
-    kinds = ("wins", "draws", "losses", "aborted")
+    gpu = f", {torch.cuda.get_device_name()}" if torch.cuda.is_available() else ""
     return {
         "name": one.name,
         "command": f"python -m src.{one.command}",
         "date": f"{datetime.now(UTC):%Y-%m-%d}",
         "commit": place.commit,
         "code": code,
-        "machine": place.machine,
+        "machine": place.machine + gpu,
         "seconds": round(seconds, 1),
-        "scores": {name: {kind: score[kind] for kind in kinds} for name, score in scores.items()},
+        "scores": {name: tally(score) for name, score in scores.items()},
         "lost_lines": [tally["losses"] for tally in found.get("every_reply", {}).values()],
     }
+
+
+def tally(score: Mapping[str, Any]) -> dict[str, int]:
+    """Return how the games of an evaluation ended, and in two-player games how often who moved first won."""
+    seats = score.get("seats")
+    moved_first = {"first_player_wins": seats["first"]["wins"] + seats["second"]["losses"]} if seats else {}
+    return {kind: score[kind] for kind in ("wins", "draws", "losses", "aborted")} | moved_first
 
 
 def read() -> dict[str, dict[str, Any]]:
@@ -233,100 +253,35 @@ def is_current(one: Measurement, row: dict[str, Any]) -> bool:
     return bool(row["code"] == code_digest(one.command))
 
 
-# Tables
-
-
-def rate(score: dict[str, int]) -> str:
-    games = sum(score.values())
-    low, high = wilson_interval(score["wins"], games)
-    drawn = f", {score['draws']:,} drawn" if score["draws"] else ""
-    return f"{score['wins'] / games:.1%} ({100 * low:.1f}-{100 * high:.1f}, {games:,}{drawn})"
-
-
-def result(row: dict[str, Any]) -> str:
-    """Return the lost lines over every reply if they were counted, else the scores: alone, or against each opponent."""
-    if row["lost_lines"]:
-        return f"{sum(row['lost_lines'])} lines lost, of all replies in both seats"
-    scores = {"": row["scores"]["trained"]} if "trained" in row["scores"] else row["scores"]
-    return "; ".join(f"{name} {rate(score)}" if len(scores) > 1 else rate(score) for name, score in scores.items())
-
-
-def line(one: Measurement, row: dict[str, Any]) -> str:
-    """Return the line of a table; a row of other code names the commit that was measured."""
-    seconds = row["seconds"]
-    took = f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
-    when = row["date"] if is_current(one, row) else f"at `{row['commit']}`"
-    return f"| {one.name} | {result(row)} | {took} | {when} |"
-
-
-HEAD = "| what | won (95%, games) | took | measured |\n|---|---|---|---|"
-HEADLINES = (
-    "`env=minesweeper_8x8 algo=ppo`",
-    "Minesweeper 8x8, shipped network",
-    "Minesweeper 8x8, exact solver",
-    "Minesweeper 16x16, exact solver",
-    "Quoridor, hell against hard",
-    "Quoridor 5x5, AlphaZero against the former hell",
-    "`env=tictactoe algo=qlearning`",
-)
-
-
-def headline_table() -> str:
-    rows, chosen = read(), {one.name: one for one in MEASUREMENTS}
-    return "\n".join([HEAD, *(line(chosen[name], rows[name]) for name in HEADLINES if name in rows)])
-
-
-def all_tables() -> str:
-    rows, parts = read(), []
-    for table in dict.fromkeys(one.table for one in MEASUREMENTS):
-        shown = [one for one in MEASUREMENTS if one.table == table and one.name in rows]
-        if not shown:
-            continue
-        commands = "\n".join(rows[one.name]["command"] for one in shown)
-        lines = "\n".join(line(one, rows[one.name]) for one in shown)
-        parts.append(f"## {table}\n\n{HEAD}\n{lines}\n\n```\n{commands}\n```")
-    return "\n\n".join(parts)
-
-
-PAGES = {
-    ROOT / "README.md": ("headline results", headline_table),
-    ROOT / "docs/results.md": ("results", all_tables),
-}
-
-
-def filled(page: Path) -> str:
-    """Return a page with its tables as the data says."""
-    name, make = PAGES[page]
-    begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
-    before, _, rest = page.read_text().partition(begin)
-    return f"{before}{begin}\n{make()}\n\n{end}{rest.partition(end)[2]}"
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", metavar="NAME", help="of --list")
-    parser.add_argument("--list", action="store_true")
-    parser.add_argument("--outdated", action="store_true")
-    parser.add_argument("--tables", action="store_true")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="regular expressions of whole names")
+    parser.add_argument("--list", action="store_true", help="print the names, and whether each is to be measured again")
+    parser.add_argument("--outdated", action="store_true", help="of these, or of all, those not of the present code")
+    parser.add_argument("--jobs", type=int, default=1, help="measurements at a time, which share the cores")
     options = parser.parse_args(arguments)
-    known, rows = {one.name: one for one in MEASUREMENTS}, read()
-    if unknown := [name for name in options.names if name not in known]:
-        parser.error(f"{unknown[0]!r} is no measurement: see --list")
-    names = options.names
+    for name in options.names:
+        if not any(re.fullmatch(name, one.name) for one in MEASUREMENTS):
+            parser.error(f"{name!r} matches no name: see --list")
+    patterns = options.names or ([".*"] if options.list or options.outdated else [])
+    chosen = [one for one in MEASUREMENTS if any(re.fullmatch(pattern, one.name) for pattern in patterns)]
     if options.list or options.outdated:
+        rows = read()
         state = {
-            name: "missing" if name not in rows else "" if is_current(one, rows[name]) else f"at {rows[name]['commit']}"
-            for name, one in known.items()
+            one: "missing"
+            if one.name not in rows
+            else ""
+            if is_current(one, rows[one.name])
+            else rows[one.name]["commit"]
+            for one in chosen
         }
         if options.list:
-            print("\n".join(f"{name}\t{state[name]}" for name in known))
-        if options.outdated:
-            names = [name for name in known if state[name]]
-    for name in names:
-        keep(measure(known[name]))
-    if options.tables:
-        for page in PAGES:
-            write_atomic(page, filled(page))
+            print("\n".join(f"{one.name}\t{state[one]}" for one in chosen))
+            return
+        chosen = [one for one in chosen if state[one]]
+    with ThreadPoolExecutor(options.jobs) as pool:
+        for row in pool.map(measure, chosen):
+            keep(row)
 
 
 if __name__ == "__main__":

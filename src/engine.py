@@ -7,13 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TextIO
 
-import hydra
 import numpy as np
 from omegaconf import DictConfig
 
-from .config import CONF
-from .config.cli import launch, refuse_multirun
-from .config.errors import exit_on_user_error
+from .config.cli import hydra_command, refuse_multirun
 from .core.errors import UserError
 from .core.files import MAX_DATA_BYTES, read_regular, write_atomic
 from .core.interrupt import MAX_LINE_LENGTH, CommandReader
@@ -135,7 +132,7 @@ class Engine:
         return " ".join(["eval", *(f"{name}={'_'.join(str(value).split())}" for name, value in info.items())])
 
     def analyze(self, arguments: list[str]) -> str:
-        """Return the best moves, one a line: rank, score, and the principal variation."""
+        """Return the best moves, one per line: rank, score, and the principal variation."""
         count = _number("analyze", arguments)
         self._refuse_finished()
         view = self.game.view(self.state)
@@ -228,9 +225,8 @@ def _file_of(command: str, arguments: list[str]) -> Path:
     return Path(" ".join(arguments))
 
 
-@hydra.main(version_base="1.3", config_path=str(CONF), config_name="engine")
-@exit_on_user_error
-def main(cfg: DictConfig) -> None:
+@hydra_command("engine", refuse_multirun)
+def run(cfg: DictConfig) -> None:
     from .config import compose, schema
 
     cfg = compose.validate(cfg, schema.Engine)
@@ -241,10 +237,6 @@ def main(cfg: DictConfig) -> None:
     # Not sys.stdin: a reader that waits for a line holds its lock, which the interpreter needs at exit.
     lines = open(sys.stdin.fileno(), encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
     serve(Engine(game, agent, cfg.seed), lines, sys.stdout)
-
-
-def run() -> None:
-    launch(main, refuse_multirun)
 
 
 if __name__ == "__main__":

@@ -3,19 +3,15 @@
 import json
 from pathlib import Path
 
-import hydra
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
-from .config import CONF
-from .config.cli import expand_opponent, launch
-from .config.errors import exit_on_user_error
+from .config.cli import expand_opponent, hydra_command
 from .core.errors import require
 
 
-@hydra.main(version_base="1.3", config_path=str(CONF), config_name="evaluate")
-@exit_on_user_error
-def main(cfg: DictConfig) -> None:
+@hydra_command("evaluate", expand_opponent)
+def run(cfg: DictConfig) -> None:
     from .config import compose, schema
     from .core.files import require_writable, write_atomic
     from .core.play import arena
@@ -48,10 +44,6 @@ def main(cfg: DictConfig) -> None:
         if starts is not None:
             result["per_board"] = [int(outcome == 1) for outcome in score.outcomes]
         write_atomic(Path(cfg.json), json.dumps(result, indent=2) + "\n")
-
-
-def run() -> None:
-    launch(main, expand_opponent)
 
 
 if __name__ == "__main__":

@@ -6,12 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import hydra
 from omegaconf import DictConfig
 
-from .config import CONF
-from .config.cli import launch, refuse_multirun
-from .config.errors import exit_on_user_error
+from .config.cli import hydra_command, refuse_multirun
 from .core.errors import UserError, require
 from .core.package import command, install_command
 
@@ -21,9 +18,8 @@ OUTPUTS = ("policy", "value", "aux")  # the last one if the network has it
 EXTRA = f"{command('export')} needs an extra: {install_command('onnx')}"
 
 
-@hydra.main(version_base="1.3", config_path=str(CONF), config_name="export")
-@exit_on_user_error
-def main(cfg: DictConfig) -> None:
+@hydra_command("export", refuse_multirun)
+def run(cfg: DictConfig) -> None:
     from importlib.util import find_spec
 
     from .config import schema
@@ -128,10 +124,6 @@ def signature(model: bytes) -> str:
         ", ".join(f"{one.name} {one.type[7:-1]} ({', '.join(map(str, one.shape))})" for one in side) for side in sides
     )
     return " -> ".join(texts)
-
-
-def run() -> None:
-    launch(main, refuse_multirun)
 
 
 if __name__ == "__main__":

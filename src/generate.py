@@ -7,18 +7,14 @@ from contextlib import closing, nullcontext
 from itertools import count
 from pathlib import Path
 
-import hydra
 from omegaconf import DictConfig
 
-from .config import CONF
-from .config.cli import launch, refuse_multirun
-from .config.errors import exit_on_user_error
+from .config.cli import hydra_command, refuse_multirun
 from .core.errors import require
 
 
-@hydra.main(version_base="1.3", config_path=str(CONF), config_name="generate")
-@exit_on_user_error
-def main(cfg: DictConfig) -> None:
+@hydra_command("generate", refuse_multirun)
+def run(cfg: DictConfig) -> None:
     import numpy as np
 
     from .config import compose, schema
@@ -62,10 +58,6 @@ def main(cfg: DictConfig) -> None:
     decisive = np.mean(records["outcome"] != 0) if len(records) else 0.0
     games_text = f"{len(records):,} positions of {len(parts):,} games"
     print(printable(f"{games_text} in {output}, {decisive:.1%} of them of decisive games"))
-
-
-def run() -> None:
-    launch(main, refuse_multirun)
 
 
 if __name__ == "__main__":

@@ -12,13 +12,12 @@ from typing import Any
 
 import hydra
 import numpy as np
-from hydra.core.global_hydra import GlobalHydra
 from omegaconf import DictConfig, OmegaConf
 
 from .config import CONF, compose
 from .config.build import build
-from .config.cli import launch, refuse_multirun
-from .config.errors import as_user_errors, exit_on_user_error
+from .config.cli import group_options, hydra_command, refuse_multirun
+from .config.errors import as_user_errors
 from .config.load import load_config, require_known_targets
 from .config.schema import Play
 from .core.errors import UserError, require
@@ -36,8 +35,8 @@ class ConfigLab:
 
     def __init__(self, folders: Sequence[Path], seed: int | None, games: GameStore | None = None) -> None:
         self.folders, self.games = folders, games
-        self.envs: Sequence[str] = _options("env")
-        self.agents: Sequence[str] = _options("agent")
+        self.envs: Sequence[str] = group_options("env")
+        self.agents: Sequence[str] = group_options("agent")
         self._seed = seed
         self._games = itertools.count()
         self._lock = threading.Lock()  # Hydra is not thread-safe
@@ -97,14 +96,6 @@ def _build_game(env: DictConfig) -> Game:
     return build(env, "env").game
 
 
-def _options(group: str) -> list[str]:
-    """Return the options of a config group, including --config-dir when Hydra runs."""
-    running = GlobalHydra.instance()
-    if running.is_initialized():
-        return sorted(running.config_loader().get_group_options(group))
-    return _shipped_options(group)
-
-
 def _shipped_options(group: str) -> list[str]:
     return sorted(path.stem for path in (CONF / group).glob("*.yaml"))
 
@@ -131,9 +122,8 @@ def listening_socket(host: str, port: int) -> socket.socket:
         raise UserError(f"cannot listen on host={host} port={port}, {error}: choose another, such as port=0") from error
 
 
-@hydra.main(version_base="1.3", config_path=str(CONF), config_name="play")
-@exit_on_user_error
-def main(cfg: DictConfig) -> None:
+@hydra_command("play", refuse_multirun)
+def run(cfg: DictConfig) -> None:
     cfg = compose.validate(cfg, Play)
     listener = listening_socket(cfg.host, cfg.port)
     try:
@@ -151,10 +141,6 @@ def main(cfg: DictConfig) -> None:
     games = None if cfg.games is None else GameStore(Path(cfg.games))
     lab = ConfigLab([Path(folder) for folder in cfg.runs], cfg.seed, games)
     app.serve(lab, cfg.host, listener, cfg.open_browser, compiler.stdout)
-
-
-def run() -> None:
-    launch(main, refuse_multirun)
 
 
 if __name__ == "__main__":

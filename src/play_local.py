@@ -1,17 +1,13 @@
 """Play a game in the terminal, by hand or by any agent."""
 
-import hydra
 from omegaconf import DictConfig
 
-from .config import CONF
-from .config.cli import launch, refuse_multirun
-from .config.errors import exit_on_user_error
+from .config.cli import hydra_command, refuse_multirun
 from .core.errors import require
 
 
-@hydra.main(version_base="1.3", config_path=str(CONF), config_name="play_local")
-@exit_on_user_error
-def main(cfg: DictConfig) -> None:
+@hydra_command("play_local", refuse_multirun)
+def run(cfg: DictConfig) -> None:
     from pathlib import Path
 
     import numpy as np
@@ -31,10 +27,6 @@ def main(cfg: DictConfig) -> None:
     agent = None if cfg.agent is None else compose.build_agent("agent", cfg, env.game)
     rng = np.random.default_rng() if cfg.seed is None else generator(cfg.seed, "play_local")
     env.play_local(agent, rng, None if cfg.heatmap is None else Path(cfg.heatmap))
-
-
-def run() -> None:
-    launch(main, refuse_multirun)
 
 
 if __name__ == "__main__":

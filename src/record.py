@@ -2,20 +2,16 @@
 
 from pathlib import Path
 
-import hydra
 from omegaconf import DictConfig
 
-from .config import CONF
-from .config.cli import expand_opponent, launch
-from .config.errors import exit_on_user_error
+from .config.cli import expand_opponent, hydra_command
 from .core.errors import require
 
 RESULTS = {1: "won", 0: "drawn", -1: "lost", None: "aborted"}
 
 
-@hydra.main(version_base="1.3", config_path=str(CONF), config_name="record")
-@exit_on_user_error
-def main(cfg: DictConfig) -> None:
+@hydra_command("record", expand_opponent)
+def run(cfg: DictConfig) -> None:
     from .config import compose, schema
     from .core.files import require_writable, write_atomic
     from .core.play import arena
@@ -49,10 +45,6 @@ def main(cfg: DictConfig) -> None:
     data = animation.encode()
     write_atomic(output, data)
     print(printable("\n".join([*lines, f"{output}: {len(data) / 1000:,.0f} kB"])))
-
-
-def run() -> None:
-    launch(main, expand_opponent)
 
 
 if __name__ == "__main__":

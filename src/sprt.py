@@ -4,18 +4,16 @@ import json
 import math
 import time
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import hydra
 from omegaconf import DictConfig, OmegaConf
 
-from .config import CONF
 from .config.agent_specs import build_agent, compose_spec, parse_specs, quote_agents
-from .config.cli import launch
-from .config.errors import as_user_errors, exit_on_user_error
+from .config.cli import hydra_command
+from .config.errors import as_user_errors
 from .core.errors import require
 from .core.parallel import ordered_results
 
@@ -25,11 +23,28 @@ if TYPE_CHECKING:
     from .core.play.rating import Hypotheses, PairCounts
 
 
+@dataclass
 class Match:
-    """Pairs of games between two players; pair i depends on the seed and i alone, apart from time limits."""
+    """Pairs of games between two players; pair i depends on the seed and i alone, apart from time limits.
 
-    def __init__(self, game: "Game", players: "dict[str, Agent]", seed: int, plies: tuple[int, int]) -> None:
-        self.game, self.players, self.seed, self.plies = game, players, seed, plies
+    It is made of plain values, from which every process builds its own players.
+    """
+
+    env: dict[str, Any]
+    players: dict[str, Any]  # configurations of agents, by label
+    seed: int
+    plies: tuple[int, int]  # fewest and most random plies before a pair
+
+    @cached_property
+    def game(self) -> "Game":
+        from .config.build import build
+
+        game: Game = build(DictConfig(self.env), "env").game
+        return game
+
+    @cached_property
+    def agents(self) -> "dict[str, Agent]":
+        return {label: build_agent(label, DictConfig(node)) for label, node in self.players.items()}
 
     def play_pair(self, number: int) -> list[int | None]:
         """Return the outcomes of both games of a pair for the first player."""
@@ -37,55 +52,28 @@ class Match:
         from .core.seeding import generator
 
         rng, (fewest, most) = generator(self.seed, "sprt", number), self.plies
-        start = random_opening(self.game, int(rng.integers(fewest, most + 1)), rng)
-        seed = int(rng.integers(1 << 31))
-        one, other = self.players.values()
-        return evaluate(self.game, one, other, 2, seed, starts=[start]).outcomes
+        with as_user_errors():  # here: the cause of an error does not reach the parent of a worker process
+            start = random_opening(self.game, int(rng.integers(fewest, most + 1)), rng)
+            seed = int(rng.integers(1 << 31))
+            one, other = self.agents.values()
+            return evaluate(self.game, one, other, 2, seed, starts=[start]).outcomes
 
 
-def compose_match(cfg: DictConfig) -> dict[str, Any]:
-    """Return plain values from which every process builds the match; raise `UserError` if it is not possible."""
-    require(
-        len(cfg.agents) == 2,
-        f"agents has {len(cfg.agents)} entries: a match has two players, such as agents=[alphabeta,random]",
-    )
-    most = cfg.opening_plies
-    fewest = most if cfg.fewest_opening_plies is None else cfg.fewest_opening_plies
+def compose_match(cfg: DictConfig) -> Match:
+    """Return the match of a configuration; raise `UserError` if it cannot be played."""
+    from .core.play.rating import require_playable
+
+    count, most, fewest = len(cfg.agents), cfg.opening_plies, cfg.fewest_opening_plies
+    fewest = most if fewest is None else fewest
+    require(count == 2, f"agents has {count} entries: a match has two players, such as agents=[alphabeta,random]")
     require(fewest <= most, f"fewest_opening_plies={fewest} is more than opening_plies={most}")
     players = {spec.label: OmegaConf.to_container(compose_spec(spec)) for spec in parse_specs(list(cfg.agents))}
-    env = OmegaConf.to_container(cfg.env, resolve=True)
-    return {"env": env, "players": players, "seed": cfg.seed, "plies": (fewest, most)}
-
-
-def build_match(plan: dict[str, Any]) -> Match:
-    from .config.build import build
-
-    game = build(DictConfig(plan["env"]), "env").game
-    players = {label: build_agent(label, DictConfig(node)) for label, node in plan["players"].items()}
-    return Match(game, players, plan["seed"], plan["plies"])
-
-
-def require_playable(cfg: DictConfig, match: Match) -> None:
-    from .core.play import rating
-
+    env: Any = OmegaConf.to_container(cfg.env, resolve=True)
+    match = Match(env, players, cfg.seed, (fewest, most))
     two = match.game.players == 2
     require(two, f"env={cfg.composition.env} is a single-player game: a match needs two players")
-    rating.require_playable(match.game, match.players, cfg.games, cfg.opening_plies)
-
-
-@dataclass
-class PairPlayer:
-    """Plays pairs in a worker process, which builds the match from its plan."""
-
-    plan: dict[str, Any]
-
-    @cached_property
-    def match(self) -> Match:
-        return build_match(self.plan)
-
-    def __call__(self, number: int) -> list[int | None]:
-        with as_user_errors():  # here: the cause of an error does not reach the parent
-            return self.match.play_pair(number)
+    require_playable(match.game, match.agents, cfg.games, cfg.opening_plies)
+    return match
 
 
 def status_line(hypotheses: "Hypotheses", counts: "PairCounts") -> str:
@@ -119,9 +107,8 @@ def summary(agents: list[str], hypotheses: "Hypotheses", counts: "PairCounts", v
     }
 
 
-@hydra.main(version_base="1.3", config_path=str(CONF), config_name="sprt")
-@exit_on_user_error
-def main(cfg: DictConfig) -> None:
+@hydra_command("sprt", quote_agents)
+def run(cfg: DictConfig) -> None:
     from .config import schema
     from .config.compose import validate
     from .core.files import require_writable, write_atomic
@@ -131,12 +118,11 @@ def main(cfg: DictConfig) -> None:
     hypotheses = Hypotheses(cfg.elo0, cfg.elo1, cfg.alpha, cfg.beta)
     if cfg.json is not None:
         require_writable(Path(cfg.json))
-    plan = compose_match(cfg)
-    match = build_match(plan)
-    require_playable(cfg, match)
+    match = compose_match(cfg)
     counts, verdict = PairCounts(), None
     end = math.inf if cfg.minutes is None else time.monotonic() + 60 * cfg.minutes
-    task, workers = (match.play_pair, 0) if cfg.workers == 1 else (PairPlayer(plan), cfg.workers)
+    # Workers get a copy without the players that were built here.
+    task, workers = (match.play_pair, 0) if cfg.workers == 1 else (replace(match).play_pair, cfg.workers)
     with closing(ordered_results(task, range(cfg.games // 2), workers)) as results:
         for outcomes in results:
             counts.add(outcomes)
@@ -150,10 +136,6 @@ def main(cfg: DictConfig) -> None:
     if cfg.json is not None:
         figures = summary(list(cfg.agents), hypotheses, counts, verdict)
         write_atomic(Path(cfg.json), json.dumps(figures, allow_nan=False) + "\n")
-
-
-def run() -> None:
-    launch(main, quote_agents)
 
 
 if __name__ == "__main__":

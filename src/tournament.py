@@ -3,19 +3,15 @@
 import json
 from pathlib import Path
 
-import hydra
 from omegaconf import DictConfig
 
-from .config import CONF
 from .config.agent_specs import build_agent, compose_spec, parse_specs, quote_agents
-from .config.cli import launch
-from .config.errors import exit_on_user_error
+from .config.cli import hydra_command
 from .core.errors import require
 
 
-@hydra.main(version_base="1.3", config_path=str(CONF), config_name="tournament")
-@exit_on_user_error
-def main(cfg: DictConfig) -> None:
+@hydra_command("tournament", quote_agents)
+def run(cfg: DictConfig) -> None:
     from .config import schema
     from .config.build import build
     from .config.compose import validate
@@ -50,10 +46,6 @@ def main(cfg: DictConfig) -> None:
         agents = {spec.label: ":".join([spec.name, *spec.settings]) for spec in specs}
         result = {**settings, "agents": agents, **report.standings_as_dict(standings)}
         write_atomic(Path(cfg.json), json.dumps(result, indent=2) + "\n")
-
-
-def run() -> None:
-    launch(main, quote_agents)
 
 
 if __name__ == "__main__":

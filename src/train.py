@@ -5,13 +5,10 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import hydra
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
-from .config import CONF
-from .config.cli import discard_outputs_on_error, launch, suggest_resume, sweep_name, train_arguments
-from .config.errors import exit_on_user_error
+from .config.cli import discard_outputs_on_error, hydra_command, suggest_resume, sweep_name, train_arguments
 from .core import ranks
 
 if TYPE_CHECKING:
@@ -43,8 +40,7 @@ def train(cfg: DictConfig, directory: Path, on_evaluation: "Observer | None" = N
     return metrics
 
 
-@hydra.main(version_base="1.3", config_path=str(CONF), config_name="train")
-@exit_on_user_error
+@hydra_command("train", train_arguments)
 def main(cfg: DictConfig) -> float | None:
     """Return the optimized metric, or None if a search has stopped the run early."""
     from .config import compose, schema
@@ -75,7 +71,7 @@ def main(cfg: DictConfig) -> float | None:
 
 def run() -> None:
     with ranks.joined():
-        launch(main, train_arguments)
+        main()
 
 
 if __name__ == "__main__":

@@ -1,10 +1,7 @@
 """Every invalid command is reported in one sentence, before anything is written."""
 
 import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,7 +9,7 @@ import pytest
 
 from experiments.faults.command_lines import Line, Result
 from tests.bad_inputs import bad_inputs
-from tests.lab import ROOT
+from tests.lab import python
 
 REFUSAL = Result(1, "error: seed=-1 must be a whole number\n", [])
 
@@ -25,10 +22,7 @@ class Answer(NamedTuple):
 
 
 def answers(folder: Path, *chosen: str) -> list[Answer]:
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "COLUMNS": "120"}
-    command = [sys.executable, "-m", "tests.bad_inputs", str(folder), *chosen]
-    done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    done = python("-m", "tests.bad_inputs", str(folder), *chosen, OMP_NUM_THREADS="1")
     found = [json.loads(line) for line in done.stdout.splitlines()]
     return [
         Answer(Line(one["line"][0], tuple(one["line"][1])), one["named"], Result(*one["result"]), one["problem"])

@@ -1,34 +1,35 @@
 """Kernels compiled ahead of need: nothing that a page does first is compiled a second time."""
 
 import os
-import subprocess
-import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from src import compile_kernels
-from tests.lab import ROOT
+from tests.lab import ROOT, Lab, python
 
-COUNTED = """
-from numba.core import event
-
-class Compiled(event.Listener):
-    names = []
-    def on_start(self, event):
-        self.names.append(event.data["dispatcher"].py_func.__qualname__)
-    def on_end(self, event):
-        pass
-
-event.register("numba:compile", Compiled())
+LOADED = """
 import hydra
 import numpy as np
+from src import compile_kernels
+from src.core import kernel_linker
 from src.play import ConfigLab
 
+for game in compile_kernels.GAMES:
+    for group in compile_kernels._module(game).GROUPS:
+        compile_kernels.compile_group(f"{{game}}.{{group.__name__}}")
+load, loaded = kernel_linker._Files.load_overload, []
+
+def recorded(files, *arguments):
+    loaded.append(files._function.__qualname__)
+    return load(files, *arguments)
+
+kernel_linker._Files.load_overload = recorded
 hydra.initialize_config_dir({conf!r}, version_base="1.3")
 lab = ConfigLab([], 0)
 {code}
-print(Compiled.names)
+print(loaded)
 """
 
 HINT = """
@@ -65,34 +66,31 @@ agent.analyze(game, state, 3)
 """
 
 
-def run(folder: Path, *arguments: str) -> str:
-    """Run Python with a cache of its own; return what it prints."""
-    command = [sys.executable, *arguments]
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(folder)}
-    return subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=True).stdout
-
-
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A cache with what the command has compiled."""
-    folder = tmp_path_factory.mktemp("cache")
-    lines = run(folder, "-m", "src.compile_kernels").splitlines()
-    assert len(lines) == sum(len(compile_kernels._module(game).GROUPS) for game in compile_kernels.GAMES)
-    return folder
-
-
 @pytest.mark.slow
-def test_after_the_command_the_pages_compile_nothing(cache: Path):
+def test_pages_call_only_kernels_of_the_groups():
+    """After all groups were called in one process, pages load and compile no other version of a kernel."""
     pages = (HINT.format(no_guess=False), HINT.format(no_guess=True), BOARD, MOVE)
-    program = COUNTED.format(conf=str(ROOT / "conf"), code="\n".join(pages))
-    assert run(cache, "-c", program).splitlines()[-1] == "[]"
+    program = LOADED.format(conf=str(ROOT / "conf"), code="\n".join(pages))
+    assert python("-c", program).stdout.splitlines()[-1] == "[]"
 
 
-@pytest.mark.slow
-def test_a_second_time_it_does_nothing(cache: Path):
-    before = sorted((path, path.stat().st_mtime_ns) for path in cache.rglob("*"))
-    assert run(cache, "-m", "src.compile_kernels") == ""
-    assert sorted((path, path.stat().st_mtime_ns) for path in cache.rglob("*")) == before
+def test_each_group_is_compiled_once_unless_it_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    compiled: list[str] = []
+
+    def run(command: list[str]) -> SimpleNamespace:
+        compiled.append(command[-1])
+        return SimpleNamespace(returncode=int(command[-1].startswith("quoridor")))
+
+    monkeypatch.setattr("src.compile_kernels.subprocess.run", run)
+    monkeypatch.setattr(compile_kernels, "_marker", lambda game: tmp_path / game)
+    monkeypatch.setattr("src.core.kernels.folder", lambda: tmp_path)
+    assert not compile_kernels.compile_missing()
+    groups = {game: compile_kernels._module(game).GROUPS for game in compile_kernels.GAMES}
+    assert sorted(compiled) == sorted(f"{game}.{group.__name__}" for game in groups for group in groups[game])
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["deployment", "minesweeper"]
+    compiled.clear()
+    compile_kernels.compile_missing()
+    assert {name.split(".")[0] for name in compiled} == {"quoridor"}, "the others are done"
 
 
 @pytest.mark.parametrize("leads", [True, False])
@@ -111,8 +109,5 @@ def test_in_the_background_it_has_a_process_group_of_its_own(monkeypatch: pytest
 
 
 def test_an_unknown_game_is_refused():
-    done = subprocess.run(
-        [sys.executable, "-m", "src.compile_kernels", "chess"], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 1
+    done = Lab(ROOT).refuse("compile_kernels", "chess")
     assert "chess has no kernels to compile: choose of deployment, minesweeper, quoridor" in done.stderr

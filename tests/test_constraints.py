@@ -1,6 +1,5 @@
 """constraints.txt pins exactly the packages that are installed with this project."""
 
-import configparser
 import json
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, distribution
@@ -13,7 +12,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from tests.audit import verdict
-from tests.lab import ROOT
+from tests.lab import ROOT, setup_cfg
 
 HERE = default_environment()
 EVERYWHERE = [  # an environment for each kind of machine that is supported
@@ -31,8 +30,7 @@ def pins() -> dict[str, Version]:
 
 def direct() -> list[Requirement]:
     """Return the requirements of setup.cfg, over all extras."""
-    config = configparser.ConfigParser()
-    config.read(ROOT / "setup.cfg")
+    config = setup_cfg()
     listed = [config["options"]["install_requires"], *config["options.extras_require"].values()]
     return [Requirement(line) for lines in listed for line in lines.split("\n") if line]
 

@@ -29,8 +29,7 @@ def engine() -> Engine:
 
 def test_a_conversation_over_pipes(lab: Lab):
     lines = "position startpos moves 0 4 8\nlegal\nperft 2\n\nbogus\ngo\nquit\nlegal\n"
-    done = lab.run("engine", "env=tictactoe", "agent=minimax", stdin=lines)
-    assert done.returncode == 0, done.stderr
+    done = lab.succeed("engine", "env=tictactoe", "agent=minimax", stdin=lines)
     answers = done.stdout.splitlines()
     assert answers[:3] == ["ok", "legal 1 2 3 5 6 7", "nodes 30"]
     assert answers[3].startswith("error bogus is not a command")
@@ -194,9 +193,8 @@ def test_a_conversation_about_quoridor(lab: Lab):
         "position e2 e8 9 9 2 e2h,e2v",
         "position startpos moves e3",
     ]
-    done = lab.run("engine", "env=quoridor", "agent=alphabeta", "agent.difficulty=hell", stdin="\n".join(lines) + "\n")
-    assert done.returncode == 0, done.stderr
-    answers = done.stdout.splitlines()
+    words = ("env=quoridor", "agent=alphabeta", "agent.difficulty=hell")
+    answers = lab.succeed("engine", *words, stdin="\n".join(lines)).stdout.splitlines()
     assert answers[:2] == ["ok", "nodes 16936"]
     assert answers[2].startswith("eval score=")
     assert "static=0 path=0 endgame=0 walls=0 mobility=0 efficiency=0" in answers[2]
@@ -216,13 +214,12 @@ def test_files_that_cannot_be_get_an_error_line(engine: Engine, line: str):
 
 
 def test_a_conversation_in_the_c_locale(lab: Lab):
-    done = lab.run(
+    done = lab.succeed(
         "engine",
         stdin="Ünïcode ☃\nload Ünïcode.txt\nsave ☃\nlegal\n",
         environment={"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": ""},
         encoding="utf-8",
     )
-    assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     unknown, *refused, legal = done.stdout.splitlines()
     assert unknown.startswith("error Ünïcode is not a command")
@@ -315,8 +312,7 @@ def test_an_analysis_streams_every_depth_until_it_is_stopped(lab: Lab):
 
 def test_a_stop_read_before_its_analysis_is_not_lost(lab: Lab):
     lines = "analyze 3\nstop\nwrite\nquit\n"
-    done = lab.run("engine", "env=quoridor", "agent=master", f"agent.seconds={10**6}", stdin=lines)
-    assert done.returncode == 0, done.stderr
+    done = lab.succeed("engine", "env=quoridor", "agent=master", f"agent.seconds={10**6}", stdin=lines)
     info, *_, ok, position = done.stdout.splitlines()
     assert INFO.fullmatch(info)
     assert (ok, position) == ("ok", "position e1 e9 10 10 0 -")
@@ -397,8 +393,7 @@ def test_games_with_chance_are_played_from_a_seed(tmp_path, monkeypatch: pytest.
 
 def test_a_conversation_about_minesweeper(lab: Lab):
     lines = "position seed 7\ngo\nposition seed 7 moves flag:0,0 flag:0,0 reveal:0,0\nwrite\neval\nanalyze 1\n"
-    done = lab.run("engine", "env=minesweeper_8x8", "env.config.flag_actions=true", "agent=exact", stdin=lines)
-    assert done.returncode == 0, done.stderr
+    done = lab.succeed("engine", "env=minesweeper_8x8", "env.config.flag_actions=true", "agent=exact", stdin=lines)
     answers = done.stdout.splitlines()
     assert answers[0] == "ok"
     assert answers[1].startswith("bestmove reveal:")

@@ -9,8 +9,7 @@ def test_a_table_and_the_run_it_came_from_score_alike(lab: Lab):
     run = lab.train("algo.episodes=1000", "evaluation.episodes=40", "logger=csv")
     common = ("env=tictactoe", "opponent=random", "episodes=101", "seed=3")
     for agent in (("agent=qtable", f"agent.path={run}/qtable.json"), ("agent=trained", f"agent.run={run}")):
-        done = lab.run("evaluate", *common, *agent, f"json={agent[0].split('=')[1]}.json")
-        assert done.returncode == 0, done.stderr
+        lab.succeed("evaluate", *common, *agent, f"json={agent[0].split('=')[1]}.json")
     table, trained = (read_json(lab.folder / name) for name in ("qtable.json", "trained.json"))
     for result in (table, trained):
         assert result.pop("seconds") > 0
@@ -25,22 +24,19 @@ def test_a_table_and_the_run_it_came_from_score_alike(lab: Lab):
 
 
 def test_the_result_is_a_table_on_the_screen(lab: Lab):
-    done = lab.run("evaluate", "agent=minimax", "opponent=minimax", "episodes=20")
-    assert done.returncode == 0
+    done = lab.succeed("evaluate", "agent=minimax", "opponent=minimax", "episodes=20")
     assert "minimax on tictactoe" in done.stdout
     assert "0/20/0" in done.stdout
     assert list(lab.folder.iterdir()) == [], "scoring leaves nothing behind"
 
 
 def test_the_long_spelling_of_opponent_and_self_work_too(lab: Lab):
-    done = lab.run("evaluate", "agent=minimax", "agent@opponent=self", "episodes=10")
-    assert done.returncode == 0, done.stderr
+    done = lab.succeed("evaluate", "agent=minimax", "agent@opponent=self", "episodes=10")
     assert "0/10/0" in done.stdout
 
 
 def test_the_shipped_table_never_loses(lab: Lab):
-    done = lab.run("evaluate", "agent=trained", f"agent.run={SHIPPED}", "opponent=minimax", "json=out.json")
-    assert done.returncode == 0, done.stderr
+    lab.succeed("evaluate", "agent=trained", f"agent.run={SHIPPED}", "opponent=minimax", "json=out.json")
     result = read_json(lab.folder / "out.json")
     assert result["losses"] == 0
     assert [result["every_reply"][seat]["losses"] for seat in ("first", "second")] == [0, 0]

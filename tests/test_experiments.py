@@ -10,7 +10,7 @@ from experiments.deployment_value import __main__ as deployment_value
 from experiments.minesweeper_ceiling.__main__ import gain_at_most, gain_by_halves, gains, survey
 from experiments.minesweeper_ceiling.playouts import Guess, Played, Player
 from experiments.quoridor_features.match import FEATURES, plan_of, play_pair
-from experiments.quoridor_features.results import MARK, Pair, Results
+from experiments.quoridor_features.results import Pair, Results
 from src.core.errors import UserError
 
 SETTINGS = {"seconds": 0.05, "seed": 0}  # of quoridor_features
@@ -81,7 +81,6 @@ def test_a_pair_is_played():
 
 
 def test_results_are_kept_and_continued(tmp_path: Path):
-    (tmp_path / "README.md").write_text(f"# Head\n{MARK}an old table\n")
     results = Results(tmp_path, SETTINGS)
     results.add(Pair("killers", 1), [1, 0])
     results.add(Pair("killers", 0), [1, -1])
@@ -93,7 +92,6 @@ def test_results_are_kept_and_continued(tmp_path: Path):
     assert "| without `killers` | 4 | 2/1/1 | 62.5% (" in rows[0]
     assert "| without `history` | 0 | | | |" in rows, "a pair with an aborted game does not count"
     assert (tmp_path / "table.md").read_text() == again.table()
-    assert (tmp_path / "README.md").read_text() == f"# Head\n{MARK}\n{again.table()}"
 
 
 def test_results_of_other_settings_are_refused(tmp_path: Path):

@@ -1,6 +1,5 @@
 """The networks of every game in ONNX Runtime give what they give in torch."""
 
-import os
 from importlib.util import find_spec
 
 import numpy as np
@@ -14,10 +13,11 @@ from src.config.load import load_agent, load_config
 from src.core.play.agent import Agent
 from src.core.play.game import Game
 from src.export import compare, random_observations, signature, to_onnx
-from tests.lab import ROOT, Lab
+from tests.lab import ROOT, Lab, need
 from tests.test_compositions import composed
 
 MINESWEEPER = ROOT / "experiments/minesweeper_8x8"
+ONNX = ("onnx", "onnxruntime", "onnxscript")
 SMALL = {  # small networks of each kind on each game
     "tictactoe, flat": ("env=tictactoe", "net@algo.net=mlp"),
     "minesweeper, convolutions": ("env=minesweeper_8x8", "net@algo.net=cnn"),
@@ -27,13 +27,6 @@ SMALL = {  # small networks of each kind on each game
     "wargame, units": ("env=deployment", "net@algo.net=units", "algo.net.blocks=2"),
     "wargame, flat": ("env=deployment", "net@algo.net=mlp"),
 }
-
-
-def need_onnx() -> None:
-    """Skip where the extra is not installed, but never where everything has to be installed."""
-    if any(find_spec(name) is None for name in ("onnx", "onnxruntime", "onnxscript")):
-        reason = "ONNX is not installed: pip install -c constraints.txt -e '.[onnx]'"
-        (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
 
 
 def untrained(*overrides: str) -> tuple[NetworkAgent, Game]:
@@ -63,13 +56,13 @@ def test_the_exported_network_is_that_of_the_agent(overrides: tuple[str, ...]):
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["tictactoe, flat", "minesweeper, mirror images", "quoridor, planes of corners"])
 def test_a_network_is_the_same_in_onnx(kind: str):
-    need_onnx()
+    need("onnx", *ONNX)
     check(*untrained(*SMALL[kind]))
 
 
 @pytest.mark.slow
 def test_a_shipped_network_is_the_same_in_onnx():
-    need_onnx()
+    need("onnx", *ONNX)
     run = ROOT / "experiments/deployment_value/deployment_classic_mirror"
     check(load_agent(str(run), "best"), build(load_config(run).env, "env").game)
 
@@ -89,9 +82,8 @@ def check(agent: Agent, game: Game) -> None:
 
 @pytest.mark.slow
 def test_the_command_writes_a_network(lab: Lab):
-    need_onnx()
-    done = lab.run("export", f"run={MINESWEEPER}", "onnx=network.onnx")
-    assert done.returncode == 0, done.stderr
+    need("onnx", *ONNX)
+    done = lab.succeed("export", f"run={MINESWEEPER}", "onnx=network.onnx")
     assert done.stderr == ""
     assert "observation int8 (batch, 8, 8) -> policy float (batch, 64), value float (batch), aux" in done.stdout
     assert "largest difference from torch" in done.stdout
@@ -104,7 +96,7 @@ def test_the_command_writes_a_network(lab: Lab):
 
 
 def test_a_missing_extra_is_named(lab: Lab):
-    if all(find_spec(name) for name in ("onnx", "onnxruntime", "onnxscript")):
+    if all(map(find_spec, ONNX)):
         pytest.skip("the extra is installed")
     done = lab.run("export", f"run={MINESWEEPER}", "onnx=network.onnx")
     assert done.stderr == "error: python -m src.export needs an extra: pip install -c constraints.txt -e '.[onnx]'\n"

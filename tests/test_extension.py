@@ -133,7 +133,7 @@ def test_only_classes_of_a_trusted_package_are_trusted(
 
 
 FEW = ("logger=csv", "evaluation.episodes=4", "agent@env.baselines.mcts=random")
-TRAININGS = {
+TRAINING_RUNS = {
     "alphabeta": "algo.player.difficulty=hard",
     "qlearning": f"algo.episodes=50 {' '.join(SMALL)}",
     "alphazero": "algo.total_steps=512 algo.num_envs=16 algo.batch_size=32 algo.eval_episodes=4 "
@@ -152,9 +152,9 @@ def environment(folder: Path) -> dict[str, str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("algo", TRAININGS)
+@pytest.mark.parametrize("algo", TRAINING_RUNS)
 def test_an_extension_is_trained(lab: Lab, own: tuple[str, str], environment: dict[str, str], algo: str):
-    lab.train(*own, f"algo={algo}", *TRAININGS[algo].split(), *FEW, environment=environment)
+    lab.train(*own, f"algo={algo}", *TRAINING_RUNS[algo].split(), *FEW, environment=environment)
 
 
 @pytest.mark.slow
@@ -162,13 +162,11 @@ def test_a_run_of_an_extension_is_evaluated_and_resumed(lab: Lab, own: tuple[str
     small = ("algo.total_steps=256", "algo.num_envs=8", "algo.steps_per_env=16", "net_defaults.channels=8")
     run = lab.train(*own, "algo=ppo", *small, *FEW, environment=environment)
     evaluate = (*own, "agent=trained", f"agent.run={run}", "episodes=2")
-    refused = lab.run("evaluate", *evaluate, environment=environment)
-    assert refused.returncode == 1
+    refused = lab.refuse("evaluate", *evaluate, environment=environment)
     assert f"set {TRUST}" in refused.stderr
     trusted = environment | {TRUST: "connect_four"}
     for module, arguments in (("evaluate", evaluate), ("train", (f"resume={run}", "logger=csv"))):
-        done = lab.run(module, *arguments, environment=trusted)
-        assert done.returncode == 0, done.stderr
+        lab.succeed(module, *arguments, environment=trusted)
 
 
 @pytest.mark.slow

@@ -31,8 +31,9 @@ from tests.lab import ROOT
 pytestmark = pytest.mark.slow
 
 TABLE = next(training for training in TRAININGS if training.name == "qlearning, tictactoe")
-SAMPLE = {"kills": 3, "commands": 1, "searches": 1, "garbage": 1, "interrupts": 1, "files": 8, "sweeps": 3, "links": 4}
-SAMPLE |= {"tabs": 1}
+SAMPLE = {"kills": 2, "files": 4, "sweeps": 2, "links": 2} | dict.fromkeys(
+    ("commands", "searches", "garbage", "interrupts", "tabs"), 1
+)
 ELSEWHERE = {"lines", "command-lines", "torchrun"}  # in test_engine.py and test_bad_inputs.py; the last takes minutes
 
 
@@ -284,22 +285,9 @@ def test_the_table_adds_up(tmp_path: Path):
     rows[2].verdicts.update(refused=4, worked=3)
     report.write(tmp_path / "results.jsonl", report.merged(rows))
     report.replace_attacks(tmp_path / "results.jsonl", [Row("files", "c", 8)])
-    read = report.read(tmp_path / "results.jsonl")
-    assert report.table([*read, rows[2]]).splitlines()[2:] == [
-        "| kills | a | 12 | 0 |  |  |",
-        "| kills | b | 5 | 1 |  |  |",
-        "| kills | **all** | 17 | 1 |  |  |",
-        "| files | c | 8 | 0 |  |  |",
-        "| files | c | 7 | 0 | 4 | 3 |",
-        "| files | **all** | 15 | 0 | 4 | 3 |",
-    ]
-    readme = tmp_path / "README.md"
-    readme.write_text(f"before\n\n{report.BEGIN}\nold\n{report.END}\nafter\n")
-    report.write_markdown(readme, read)
-    assert readme.read_text().startswith(f"before\n\n{report.BEGIN}")
-    assert "| kills | a | 12 |" in readme.read_text()
-    assert "old" not in readme.read_text()
-    assert readme.read_text().endswith(f"{report.END}\nafter\n")
+    kept = (tmp_path / "table.md").read_text()
+    assert kept.splitlines()[2:] == ["| kills | 2 | 17 | 1 |  |  | `` |", "| files | 1 | 8 | 0 |  |  | `` |"]
+    assert report.table([rows[2]]).splitlines()[2:] == ["| files | 1 | 7 | 0 | 4 | 3 | `` |"]
 
 
 def test_trees_are_compared_to_the_last_bit():

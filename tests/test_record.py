@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from PIL import Image, ImageSequence
 
-from src.core.errors import UserError
 from src.core.play import arena
 from src.core.play.agent import Agent, Decision, RandomAgent
 from src.core.play.canvas import COLORS, Animation
 from src.envs.minesweeper.game import Minesweeper
 from src.envs.tictactoe.game import TicTacToe
+from tests.core.fixed import Quitter
 from tests.envs.quoridor.making import make_game
 from tests.lab import ROOT, Lab
 
@@ -26,11 +26,6 @@ class Planner(Agent):
     def decide(self, game, view, rng):
         first, *others = game.random_actions(view)
         return Decision(first, plan=others)
-
-
-class Quitter(Agent):
-    def decide(self, game, view, rng):
-        return Decision(None)
 
 
 def durations(gif: bytes | Path) -> list[int]:
@@ -123,8 +118,7 @@ def test_equal_frames_are_stored_once_and_shown_as_long():
 
 def test_a_game_is_recorded(lab: Lab):
     shipped = ("agent=trained", f"agent.run={SHIPPED}", "opponent=random", "seed=1")
-    done = lab.run("record", *shipped, "games=2", "output=new/games.gif", "fps=5", "width=120")
-    assert done.returncode == 0, done.stderr
+    done = lab.succeed("record", *shipped, "games=2", "output=new/games.gif", "fps=5", "width=120")
     first, second, size = done.stdout.splitlines()
     assert first.startswith("game 1: won as player 1, ")
     assert second.startswith("game 2: won as player 2, ")
@@ -142,8 +136,7 @@ def test_the_same_seed_gives_the_same_file_and_replaces_it(lab: Lab):
     (lab.folder / "game.gif").write_text("old")
     files = []
     for seed in (3, 3, 4):
-        done = lab.run("record", "env=minesweeper_8x8", "agent=rules", f"seed={seed}", "width=100")
-        assert done.returncode == 0, done.stderr
+        lab.succeed("record", "env=minesweeper_8x8", "agent=rules", f"seed={seed}", "width=100")
         files.append((lab.folder / "game.gif").read_bytes())
     assert files[0] == files[1] != files[2]
     assert len(files[0]) < 100_000
@@ -151,11 +144,5 @@ def test_the_same_seed_gives_the_same_file_and_replaces_it(lab: Lab):
 
 def test_an_output_that_is_a_folder_is_refused(lab: Lab):
     (lab.folder / "folder.gif").mkdir()
-    done = lab.run("record", "output=folder.gif")
-    assert done.returncode == 1
+    done = lab.refuse("record", "output=folder.gif")
     assert "folder.gif is not a regular file" in done.stderr
-
-
-def test_an_opening_longer_than_a_game_is_refused():
-    with pytest.raises(UserError, match="opening_plies=9"):
-        arena.watch(TICTACTOE, RandomAgent(), RandomAgent(), 0, 0, lambda state: None, opening_plies=9)

@@ -1,20 +1,32 @@
 """Figures on the pages: from data, of the commands that the data names, and marked where the code has changed."""
 
+import re
 from pathlib import Path
 
 import pytest
 
-from experiments import measure
-from experiments.measure import MEASUREMENTS, PAGES, Measurement
+from experiments import measure, tables
+from experiments.measure import MEASUREMENTS, Measurement
+from tests.lab import ROOT
 
 ONE = Measurement(
-    "table", "Tables", "evaluate agent=trained agent.run=experiments/tictactoe_qlearning opponent=random episodes=20"
+    "table", "evaluate agent=trained agent.run=experiments/tictactoe_qlearning opponent=random episodes=20"
 )
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", tables.pages(), ids=lambda page: str(page.relative_to(ROOT)))
 def test_a_page_shows_the_data_of_this_code(page: Path):
-    assert page.read_text() == measure.filled(page), "run make tables, or measure the changed rows again"
+    assert page.read_text() == tables.filled(page), "run make tables, or measure the changed rows again"
+
+
+def test_no_rate_is_written_by_hand():
+    """Only the page of decisions tells what was measured on the code of its time."""
+    decisions = ROOT / "docs/design.md"
+    pages = {ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "experiments").rglob("README.md")} - {
+        decisions
+    }
+    for page in pages:
+        assert not re.findall(r".*\d% \([+-]?\d.*", tables.MARK.sub("", page.read_text())), page
 
 
 def test_every_line_of_data_is_of_a_known_command():
@@ -42,13 +54,37 @@ def test_the_code_that_matters_is_followed_through_imports():
 
 def test_a_result_is_measured_kept_and_marked_when_the_code_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(measure, "RESULTS", tmp_path / "results.jsonl")
-    monkeypatch.setattr(measure, "MEASUREMENTS", (ONE,))
+    for module in (measure, tables):
+        monkeypatch.setattr(module, "MEASUREMENTS", (ONE,))
     row = measure.measure(ONE)
     measure.keep(row)
     assert measure.read() == {"table": row}
-    assert sum(row["scores"]["random"].values()) == 20
+    score = row["scores"]["random"]
+    assert score["wins"] + score["draws"] + score["losses"] == 20
+    assert score["first_player_wins"] == 10, "it wins every game as the first, and loses none as the second"
     assert row["lost_lines"] == [0, 0]
-    assert measure.line(ONE, row).endswith(f"| {row['date']} |")
-    assert "| table | 0 lines lost, " in measure.all_tables()
+    shown = tables.results("tab.*").splitlines()
+    assert shown[-1].startswith("| table | 0 lines lost, ")
+    assert shown[-1].endswith(f"| {row['date']} |")
     monkeypatch.setattr(measure, "source_digest", lambda path: "changed")
-    assert measure.line(ONE, row).endswith(f"| at `{row['commit']}` |")
+    assert tables.results("tab.*").endswith(f"| at `{row['commit']}` |")
+
+
+def test_a_query_with_two_groups_is_a_grid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    ones = [
+        Measurement(f"{board}, {player}", ONE.command) for board in ("a", "b") for player in ("x", "y against itself")
+    ]
+    monkeypatch.setattr(measure, "RESULTS", tmp_path / "results.jsonl")
+    for module in (measure, tables):
+        monkeypatch.setattr(module, "MEASUREMENTS", ones)
+    score = {"wins": 1, "draws": 1, "losses": 2, "aborted": 0, "first_player_wins": 3}
+    for one in ones[:3]:
+        measure.keep(
+            {"name": one.name, "code": measure.code_digest(one.command), "scores": {"": score}, "lost_lines": []}
+        )
+    assert tables.results("(.), (.*)").splitlines() == [
+        "| won (95%, games) | a | b |",
+        "|---|---|---|",
+        "| x | 25.0% (4.6-69.9, 4, 1 drawn) | 25.0% (4.6-69.9, 4, 1 drawn) |",
+        "| y against itself | 75.0% (30.1-95.4, 4, 1 drawn) |  |",
+    ]

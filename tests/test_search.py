@@ -24,9 +24,9 @@ from src.core.runs import trials
 from src.core.runs.run import LOCK, Pruned
 from src.core.runs.sweep_jobs import Job
 from src.core.runs.trials import param_importance, write_report
-from tests.lab import ROOT, Lab
+from tests.lab import ROOT, Lab, need
 from tests.marks import mostly_slow
-from tests.test_sweep import need, need_optuna, table
+from tests.test_sweep import need_launchers, table
 from tests.wandb_file import of_kind, offline_file, summary
 
 SWEEP = "hydra.sweep.dir=sweep"
@@ -36,7 +36,7 @@ Objective = Callable[[float, int], float]  # of x and the number of the evaluati
 
 @pytest.fixture(autouse=True)
 def _optuna() -> None:
-    need_optuna()
+    need("sweep", "optuna")
 
 
 def part(group: str, option: str, **changes: Any) -> Any:
@@ -135,9 +135,9 @@ def test_an_invalid_range_is_reported(override: str, message: str):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"n_trials": 0}, "hydra.sweeper.n_trials=0 must be an integer of at least 1"),
-        ({"n_jobs": 1.5}, "hydra.sweeper.n_jobs=1.5 must be an integer"),
-        ({"max_failure_rate": 2}, r"hydra.sweeper.max_failure_rate=2 must be in \[0, 1\]"),
+        ({"n_trials": 0}, "hydra.sweeper.n_trials=0 must be a whole number in"),
+        ({"n_jobs": 1.5}, "hydra.sweeper.n_jobs=1.5 must be a whole number in"),
+        ({"max_failure_rate": 2}, r"hydra.sweeper.max_failure_rate=2 must be a number in \[0, 1\]"),
         ({"params": None}, "the search has no ranges: type some"),
         ({"pruner": None}, "the search has no pruner: type pruner= and an option"),
         ({"sampler": {"_target_": "optuna.samplers.GridSampler"}}, "as a plain sweep does"),
@@ -419,8 +419,7 @@ def last_step(run: Path) -> int:
 
 @pytest.mark.slow
 def test_training_is_pruned_without_an_error_and_not_repeated(lab: Lab):
-    done = lab.run("train", *TRIALS, "hydra.sweeper.n_trials=6")
-    assert done.returncode == 0, done.stderr
+    done = lab.succeed("train", *TRIALS, "hydra.sweeper.n_trials=6")
     assert "Traceback" not in done.stderr + done.stdout
     rows = table(lab)
     pruned = [row for row in rows if row["status"].startswith("pruned: ")]
@@ -443,14 +442,12 @@ def test_training_is_pruned_without_an_error_and_not_repeated(lab: Lab):
     assert (lab.folder / "sweep/history.png").read_bytes().startswith(b"\x89PNG")
 
     written = {path: path.stat().st_mtime_ns for path in (lab.folder / "sweep").glob("*/metrics.csv")}
-    again = lab.run("train", *TRIALS, "hydra.sweeper.n_trials=7")
-    assert again.returncode == 0, again.stderr
+    lab.succeed("train", *TRIALS, "hydra.sweeper.n_trials=7")
     assert {path: path.stat().st_mtime_ns for path in written} == written
     assert table(lab)[:6] == rows
     assert len(table(lab)) == 7
 
-    finished = lab.run("train", f"resume=sweep/{pruned[0]['job']}", "logger=csv")
-    assert finished.returncode == 0, finished.stderr
+    lab.succeed("train", f"resume=sweep/{pruned[0]['job']}", "logger=csv")
     assert "pruned" not in lab.run("sweep", "sweep").stdout.splitlines()[4 + int(pruned[0]["job"])], (
         "it is finished now"
     )
@@ -458,29 +455,12 @@ def test_training_is_pruned_without_an_error_and_not_repeated(lab: Lab):
 
 @pytest.mark.slow
 def test_jobs_of_a_launcher_report_to_one_study(lab: Lab):
-    need("hydra_joblib_launcher", "sweep")
+    need_launchers("sweep")
     parallel = ("launcher=joblib", "hydra.sweeper.n_jobs=2", "hydra.sweeper.n_trials=4", "logger=csv")
-    done = lab.run("train", *TRIALS, *parallel, environment={"HOME": str(lab.folder)})
-    assert done.returncode == 0, done.stderr
+    lab.succeed("train", *TRIALS, *parallel, environment={"HOME": str(lab.folder)})
     study = trials.open_study(lab.folder / "sweep")
     names = {"COMPLETE": "finished", "PRUNED": "pruned"}
     assert [names[state] for state in states(study)] == [row["status"].split(":")[0] for row in table(lab)]
     for trial in study.get_trials():
         assert trial.user_attrs["steps"][-1] == last_step(lab.folder / "sweep" / str(trial.number))
         assert trial.state.name == "PRUNED" or len(trial.intermediate_values) == 6
-
-
-@pytest.mark.slow
-def test_a_search_that_is_refused_leaves_no_file(lab: Lab):
-    for words in (
-        ("nosuch=interval(0, 1)",),
-        (),
-        ("algo.lr=interval(1.0, 0.5)",),
-        ("algo.lr=interval(0.1, 1.0)", "algo.episodes=-1"),
-        ("algo.lr=interval(-2.0, -1.0)", "algo=qlearning"),
-    ):
-        done = lab.run("train", "hparams_search=optuna", *words)
-        assert done.returncode == 1
-        assert done.stderr.startswith("error: "), done.stderr
-        assert done.stderr.count("\n") == 1, done.stderr
-        assert [path for path in lab.folder.rglob("*") if path.is_file()] == []

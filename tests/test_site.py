@@ -1,16 +1,13 @@
 """The documentation site: every page of the repository and every public module, without broken links."""
 
-import os
 import re
 import subprocess
-import sys
-from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 
 import pytest
 import yaml
 
-from tests.lab import ROOT
+from tests.lab import ROOT, need, python
 
 DESCRIBED = ROOT / "mkdocs.yml"
 
@@ -29,13 +26,6 @@ def in_navigation(node: object) -> set[str]:
     return {path for child in children for path in in_navigation(child)}
 
 
-def need_mkdocs() -> None:
-    """Skip where the extra is not installed, but never where everything has to be installed."""
-    if any(find_spec(name) is None for name in ("mkdocs", "material", "mkdocstrings")):
-        reason = "MkDocs is not installed: pip install -c constraints.txt -e '.[docs]'"
-        (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
-
-
 def test_every_page_is_in_the_navigation():
     listed = subprocess.run(["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True).stdout.split()
     found = in_navigation(yaml.load(DESCRIBED.read_text(), Loader)["nav"])
@@ -44,7 +34,7 @@ def test_every_page_is_in_the_navigation():
 
 
 def test_links_to_modules_lead_to_the_reference():
-    need_mkdocs()
+    need("docs", "mkdocs", "material", "mkdocstrings")
     from docs import pages
 
     class File:
@@ -62,11 +52,9 @@ def test_links_to_modules_lead_to_the_reference():
 
 @pytest.mark.slow
 def test_the_site_has_every_page_and_no_broken_link(tmp_path: Path):
-    need_mkdocs()
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path)]
-    environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
+    need("docs", "mkdocs", "material", "mkdocstrings")
+    words = ("-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path))
+    python(*words, NO_MKDOCS_2_WARNING="1")
     front = (tmp_path / "index.html").read_text()
     assert "Tactical board games" in front
     for page in (

@@ -1,21 +1,16 @@
 """The command: it ends with a verdict or when the games are used up, and processes play the same games."""
 
 import pytest
-from omegaconf import DictConfig
 
-from src.core.errors import UserError
-from src.core.play.agent import RandomAgent
 from src.core.play.rating import Hypotheses, PairCounts
-from src.envs.tictactoe.game import TicTacToe
-from src.sprt import Match, require_playable, status_line, summary
+from src.sprt import status_line, summary
 from tests.lab import ROOT, Lab, read_json
 
 WEAK = ("env=tictactoe", "agents=[minimax,random]", "opening_plies=1", "fewest_opening_plies=0")
 
 
 def test_a_clear_difference_is_found_early(lab: Lab):
-    done = lab.run("sprt", *WEAK, "games=400", "elo1=50", "json=out.json")
-    assert done.returncode == 0, done.stderr
+    done = lab.succeed("sprt", *WEAK, "games=400", "elo1=50", "json=out.json")
     result = read_json(lab.folder / "out.json")
     assert result["verdict"] == "elo1=50 accepted"
     assert 32 <= result["games"] < 400, "at least 16 pairs, and no more than needed"
@@ -26,8 +21,7 @@ def test_a_clear_difference_is_found_early(lab: Lab):
 
 
 def test_a_match_that_is_won_completely_is_valid_json(lab: Lab):
-    done = lab.run("sprt", *WEAK, "games=2", "json=out.json")
-    assert done.returncode == 0, done.stderr
+    lab.succeed("sprt", *WEAK, "games=2", "json=out.json")
     result = read_json(lab.folder / "out.json")
     assert "Infinity" not in (lab.folder / "out.json").read_text()
     assert result["pairs"] == [0, 0, 0, 0, 1]
@@ -40,28 +34,14 @@ def test_a_match_that_is_won_completely_is_valid_json(lab: Lab):
 def test_the_verdict_is_that_of_the_first_crossing(lab: Lab):
     equal = ("env=tictactoe", "agents=[random,other=random]", "opening_plies=1", "fewest_opening_plies=0", "seed=3")
     narrow = ("elo0=-10", "elo1=10", "alpha=0.49", "beta=0.49", "games=80", "json=out.json")
-    done = lab.run("sprt", *equal, *narrow)
-    assert done.returncode == 0, done.stderr
+    lab.succeed("sprt", *equal, *narrow)
     stopped = read_json(lab.folder / "out.json")
     assert (stopped["games"], stopped["verdict"]) == (32, "elo0=-10 accepted")
-    done = lab.run("sprt", *equal, *narrow, "stop_early=false")
-    assert done.returncode == 0, done.stderr
+    lab.succeed("sprt", *equal, *narrow, "stop_early=false")
     full = read_json(lab.folder / "out.json")
     assert full["games"] == 80
     assert full["llr"] > 0.04, "the last pair would accept elo1"
     assert full["verdict"] == "elo0=-10 accepted"
-
-
-def test_a_match_that_repeats_one_game_is_refused():
-    class First(RandomAgent):
-        deterministic = True
-
-    match = Match(TicTacToe(symmetric=False), {"one": First(), "other": First()}, seed=0, plies=(0, 0))
-    cfg = DictConfig({"composition": {"env": "tictactoe"}, "games": 4, "opening_plies": 0})
-    with pytest.raises(UserError, match="there are only two different games"):
-        require_playable(cfg, match)
-    cfg.opening_plies = 2
-    require_playable(cfg, match)
 
 
 def test_aborted_pairs_are_reported():
@@ -76,8 +56,7 @@ def test_aborted_pairs_are_reported():
 def test_processes_play_agents_of_the_user(lab: Lab):
     _write_agent(lab, "src.core.play.agent.RandomAgent")
     words = ("agents=[mine,random]", "opening_plies=2", "games=4", "workers=2")
-    done = lab.run("sprt", "--config-dir=mine", "env=tictactoe", *words, seconds=120)
-    assert done.returncode == 0, done.stderr
+    done = lab.succeed("sprt", "--config-dir=mine", "env=tictactoe", *words, seconds=120)
     assert "4 games" in done.stdout
 
 
@@ -91,8 +70,7 @@ def test_a_process_that_fails_ends_the_match(lab: Lab):
         "fragile.Killed": "error: one of 2 worker processes ended before its task was done",
     }.items():
         _write_agent(lab, target)
-        done = lab.run("sprt", *words, environment=environment, seconds=120)
-        assert done.returncode == 1
+        done = lab.refuse("sprt", *words, environment=environment, seconds=120)
         assert done.stderr.startswith(message)
         assert len(done.stderr.splitlines()) == 1, done.stderr
 
@@ -124,8 +102,7 @@ def _write_agent(lab: Lab, target: str) -> None:
 def test_processes_play_the_same_games(lab: Lab):
     results = []
     for workers in (1, 2):
-        done = lab.run("sprt", *WEAK, "games=40", "elo1=200", "stop_early=false", f"workers={workers}", "json=out.json")
-        assert done.returncode == 0, done.stderr
+        lab.succeed("sprt", *WEAK, "games=40", "elo1=200", "stop_early=false", f"workers={workers}", "json=out.json")
         results.append(read_json(lab.folder / "out.json"))
     assert results[0] == results[1]
     assert results[0]["games"] == 40
@@ -134,6 +111,5 @@ def test_processes_play_the_same_games(lab: Lab):
 
 @pytest.mark.slow
 def test_the_number_of_games_is_a_limit(lab: Lab):
-    done = lab.run("sprt", "env=tictactoe", "agents=[random,other=random]", "games=10", "json=out.json")
-    assert done.returncode == 0, done.stderr
+    lab.succeed("sprt", "env=tictactoe", "agents=[random,other=random]", "games=10", "json=out.json")
     assert read_json(lab.folder / "out.json")["verdict"].startswith("no decision")

@@ -48,8 +48,7 @@ def test_the_list_needs_no_quotes():
 def test_a_tournament_prints_and_writes_its_table(lab: Lab):
     files = ("json=out/table.json", "markdown=out/table.md")
     agents = f"agents=[random,weak=alphabeta:difficulty=easy,{SHIPPED}]"
-    done = lab.run("tournament", agents, "games=10", "opening_plies=2", *files)
-    assert done.returncode == 0, done.stderr
+    done = lab.succeed("tournament", agents, "games=10", "opening_plies=2", *files)
     result, table = read_json(lab.folder / "out/table.json"), (lab.folder / "out/table.md").read_text()
     assert result["agents"] == {
         "random": "random",
@@ -70,8 +69,7 @@ def test_a_tournament_prints_and_writes_its_table(lab: Lab):
 def test_the_same_seed_gives_the_same_table(lab: Lab):
     tables = []
     for seed in (1, 1, 2):
-        done = lab.run("tournament", *EASY, "games=10", "opening_plies=2", f"seed={seed}", "json=table.json")
-        assert done.returncode == 0, done.stderr
+        lab.succeed("tournament", *EASY, "games=10", "opening_plies=2", f"seed={seed}", "json=table.json")
         tables.append(read_json(lab.folder / "table.json"))
     assert tables[0] == tables[1]
     assert tables[0]["matches"] != tables[2]["matches"]

@@ -26,7 +26,8 @@ from src.core.errors import UserError
 from src.core.runs import checkpoint
 from src.core.runs.metrics import is_documented
 from src.train import train
-from tests.lab import ROOT, Lab, Process, read_json
+from tests.algos.making import rows_without_times
+from tests.lab import ROOT, Lab, Process, contents, read_json
 from tests.wandb_file import history, of_kind, offline_file, run_record, summary
 
 LAST = "checkpoints/last.safetensors"
@@ -50,11 +51,6 @@ def tracked_run(tracked: tuple[Lab, subprocess.CompletedProcess]) -> Path:
     lab, done = tracked
     assert done.returncode == 0, done.stderr
     return lab.run_directories()[-1]
-
-
-def rows_without_times(run: Path) -> list[dict[str, str]]:
-    with (run / "metrics.csv").open(newline="") as file:
-        return [{name: value for name, value in row.items() if "time/" not in name} for row in csv.DictReader(file)]
 
 
 def results_without_times(run: Path) -> dict:
@@ -321,27 +317,11 @@ def test_a_run_resumes_without_the_run_that_it_started_from(tmp_path: Path):
         train(compose_train(*common, f"algo.init_from={first}"), tmp_path / "c")
 
 
-def test_resume_takes_no_other_override(lab: Lab, finished_run: Path):
-    done = lab.run("train", f"resume={finished_run}", "algo.episodes=9000")
-    assert done.returncode != 0
-    assert "leave out algo.episodes=9000" in done.stderr
-    done = lab.run("train", f"resume={finished_run}", "resume=elsewhere")
-    assert "leave out resume=elsewhere" in done.stderr
-
-
-def contents(folder: Path) -> dict[str, bytes | None]:
-    """Return all files and folders with their contents."""
-    paths = sorted(folder.rglob("*"))
-    return {str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None for path in paths}
-
-
 def test_a_directory_that_holds_a_run_takes_no_other(lab: Lab, finished_run: Path):
     before = contents(finished_run)
     assert ".hydra/overrides.yaml" in before
-    done = lab.run("train", *QUICK, "logger=csv", "seed=9", f"hydra.run.dir={finished_run}")
-    assert done.returncode != 0
+    done = lab.refuse("train", *QUICK, "logger=csv", "seed=9", f"hydra.run.dir={finished_run}")
     assert "already contains a run" in done.stderr
-    assert "Traceback" not in done.stderr
     assert contents(finished_run) == before
 
 
@@ -362,8 +342,7 @@ def test_a_refused_run_leaves_the_directory_that_was_named(lab: Lab):
 
 def test_a_run_with_a_quote_in_its_path_can_be_resumed(lab: Lab, finished_run: Path):
     run = Path(shutil.copytree(finished_run, lab.folder / "it's mine"))
-    done = lab.run("train", f"resume={run}", "logger=csv")
-    assert done.returncode == 0, done.stderr
+    lab.succeed("train", f"resume={run}", "logger=csv")
 
 
 @pytest.mark.slow
@@ -373,8 +352,7 @@ def test_an_untrusted_run_does_not_decide_where_results_go(lab: Lab, finished_ru
     target = {"_target_": "src.core.runs.trackers.WandbTracker", "mode": "online", "project": "theirs"}
     config["logger"] = {"tracker": target | {"entity": "stranger", "init_timeout": 1}}
     (run / "config.yaml").write_text(yaml.safe_dump(config))
-    done = lab.run("train", f"resume={run}")
-    assert done.returncode == 0, done.stderr
+    done = lab.succeed("train", f"resume={run}")
     assert "wandb could not" not in done.stderr
     assert run_record(offline_file(run)).project == "tactical-board-games"
 
@@ -418,16 +396,14 @@ def test_killing_wandb_does_not_end_a_run(lab: Lab):
 @pytest.mark.slow
 def test_without_a_connection_an_online_run_continues_offline(lab: Lab):
     unreachable = {"WANDB_BASE_URL": "http://127.0.0.1:9", "WANDB_API_KEY": "a" * 40}
-    done = lab.run("train", *QUICK, "logger=wandb_online", "logger.tracker.init_timeout=2", environment=unreachable)
-    assert done.returncode == 0, done.stderr
+    done = lab.succeed("train", *QUICK, "logger=wandb_online", "logger.tracker.init_timeout=2", environment=unreachable)
     assert "wandb could not start" in done.stderr
     assert history(offline_file(lab.run_directories()[0]))
 
 
 def test_multirun_writes_complete_runs_of_one_group(lab: Lab):
     small = ("algo.episodes=100", "algo.eval_every=100", "evaluation.episodes=10")
-    done = lab.run("train", "-m", "seed=1,2", "algo.epsilon=0.25,0.5", *small)
-    assert done.returncode == 0, done.stderr
+    lab.succeed("train", "-m", "seed=1,2", "algo.epsilon=0.25,0.5", *small)
     runs = sorted(path.parent for path in lab.folder.glob("outputs/sweeps/*/*/config.yaml"))
     assert [run.name for run in runs] == ["0", "1", "2", "3"]
     assert all((run / "eval.json").exists() and (run / "metrics.csv").exists() for run in runs)
@@ -443,15 +419,12 @@ def test_multirun_writes_complete_runs_of_one_group(lab: Lab):
 def test_an_experiment_with_a_misspelled_key_is_refused(lab: Lab):
     conf = Path(shutil.copytree(ROOT / "conf", lab.folder / "conf"))
     (conf / "experiment" / "typo.yaml").write_text("# @package _global_\nchekpoint_seconds: 5\n")
-    done = lab.run("train", f"--config-path={conf}", "experiment=typo")
-    assert done.returncode != 0
+    done = lab.refuse("train", f"--config-path={conf}", "experiment=typo")
     assert "chekpoint_seconds" in done.stderr
-    assert "Traceback" not in done.stderr
 
 
 def test_help_lists_every_choice_and_imports_nothing_heavy(lab: Lab):
-    done = lab.run("train", "--help")
-    assert done.returncode == 0
+    done = lab.succeed("train", "--help")
     for line in ("env: ", "algo: ", "reward: ", "curriculum: ", "agent: ", "logger: ", "experiment: ", "launcher: "):
         assert line in done.stdout
     loaded = lab.run("train", "--help", environment={"PYTHONPROFILEIMPORTTIME": "1"}).stderr
@@ -473,19 +446,5 @@ def test_ctrl_c_prints_the_command_to_resume(lab: Lab):
 
 def test_a_folder_that_cannot_be_written_to_is_named(lab: Lab):
     (lab.folder / "outputs").touch()
-    done = lab.run("train", "logger=csv")
-    assert done.returncode == 1
+    done = lab.refuse("train", "logger=csv")
     assert re.fullmatch(r"error: outputs/runs/\S+ cannot be read: Not a directory\n", done.stderr)
-
-
-def test_a_script_trains_without_a_command(tmp_path: Path):
-    cfg = compose_train("algo.episodes=300", "algo.eval_every=100", "evaluation.episodes=20", "logger=csv", "seed=3")
-    metrics = train(cfg, tmp_path / "run")
-    assert metrics["final/episodes"] == 20
-    assert read_json(tmp_path / "run/eval.json")["scores"]["random"]["episodes"] == 20
-    assert yaml.safe_load((tmp_path / "run/config.yaml").read_text())["composition"]["algo"] == "qlearning"
-    with pytest.raises(UserError, match=r"algo\.epsilon=7 must be a number in"):
-        train(compose_train("algo.epsilon=7"), tmp_path / "other")
-    with pytest.raises(UserError, match=r"algorithms that fit: .*ppo"):
-        train(compose_train("env=minesweeper_8x8", "algo=qlearning"), tmp_path / "other")
-    assert not (tmp_path / "other").exists()

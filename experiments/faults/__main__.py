@@ -3,7 +3,7 @@
     python -m experiments.faults                                # the long form, some hours; --jobs 2 for two cores
     python -m experiments.faults --only kills files --kills 10 --files 60
     python -m experiments.faults --only files --seed 0 --case 38    # repeat one case
-    python -m experiments.faults --markdown                     # write the table of results.jsonl into the README
+    python -m experiments.faults --json experiments/faults/results.jsonl    # keep the results, and write table.md
 
 Everything follows from the seed, but for kills by the clock. The exit code is 1 if anything failed.
 """
@@ -36,9 +36,6 @@ from experiments.faults import (
 )
 from experiments.faults.report import Row
 from src.core.runs.provenance import provenance
-
-HERE = Path(__file__).parent
-RESULTS = HERE / "results.jsonl"
 
 
 class Attack(Protocol):
@@ -75,9 +72,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parsed(arguments)
     os.environ.update(forks.WITHOUT_THREADS)
     torch.set_num_threads(1)
-    if options.markdown:
-        report.write_markdown(HERE / "README.md", report.read(RESULTS))
-        return 0
     with tempfile.TemporaryDirectory(prefix="faults-") as name:
         folder = Path(name)
         if options.case is not None:
@@ -103,7 +97,6 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=1, help="processes that share the cases of each attack")
     parser.add_argument("--case", type=int, help="repeat one case of the attack of --only")
     parser.add_argument("--json", type=Path, help="add the results to a file of JSON lines, in place of earlier ones")
-    parser.add_argument("--markdown", action="store_true", help="write the table of results.jsonl into the README")
     for name, kind in ATTACKS.items():
         parser.add_argument(f"--{name}", type=int, default=kind.wanted, help=f"{kind.unit} (%(default)s)")
     options = parser.parse_args(arguments)

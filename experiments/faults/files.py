@@ -23,7 +23,6 @@ from experiments.faults.hostile import RUN_MUTATIONS, TEXTS, damaged_bytes, muta
 from experiments.faults.kills import Killer
 from experiments.faults.report import Row
 from experiments.faults.training import NNUE, TRAININGS
-from src.config.cli import launch
 from src.config.errors import user_message
 from src.core.errors import UserError
 from src.core.runs.run import is_training
@@ -109,12 +108,9 @@ class Guard:
 
 def command(module: str, *arguments: str) -> None:
     """Run a command as a user types it."""
-    found = importlib.import_module(f"src.{module}")
-    names = {"train": "train_arguments", "evaluate": "expand_opponent", "tournament": "quote_agents"}
-    rewrite: Callable[[list[str]], list[str]] = getattr(found, names.get(module, ""), lambda words: words)
     sys.argv = [f"src.{module}", *arguments]
     try:
-        launch(found.main, rewrite)
+        importlib.import_module(f"src.{module}").run()
     except SystemExit as error:
         last = str(error.code)
         if error.code == 1:  # a sweep that has printed its error

@@ -27,8 +27,6 @@ from filelock import FileLock
 from experiments.faults import forks, lines
 from experiments.faults.report import Row
 from experiments.faults.training import TRAININGS, Training, damage, difference
-from src.config.cli import launch
-from src.core import ranks
 from src.core.runs.config_file import CONFIG
 from tests import parsed_configs
 
@@ -93,8 +91,7 @@ class Operations:
 
 def train(folder: Path, arguments: Sequence[str], kill: Kill | None, count: Path | None = None) -> None:
     """Run `python -m src.train` in a forked child."""
-    from src.config.cli import train_arguments
-    from src.train import main
+    from src.train import run
 
     os.chdir(folder)
     sys.argv = ["src.train", *arguments]
@@ -104,8 +101,7 @@ def train(folder: Path, arguments: Sequence[str], kill: Kill | None, count: Path
     if kill is not None and kill.aim == "cut":
         signal.signal(signal.SIGXFSZ, signal.SIG_DFL)  # the write that passes the limit is cut short, the next kills
         resource.setrlimit(resource.RLIMIT_FSIZE, (int(kill.moment), int(kill.moment)))
-    with ranks.joined():
-        launch(main, train_arguments)
+    run()
     if count is not None:
         count.write_text(str(operations.count))
 

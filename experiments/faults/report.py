@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-BEGIN, END = "<!-- The table is written by --markdown. -->", "<!-- End of the table. -->"
-
 
 @dataclass
 class Row:
@@ -59,39 +57,25 @@ def write(path: Path, rows: Sequence[Row]) -> None:
 
 
 def replace_attacks(path: Path, rows: Sequence[Row]) -> None:
-    """Write rows to a file of results, in place of the earlier rows of the same attacks."""
+    """Write rows to a file of results and the table beside it, in place of the earlier rows of the same attacks."""
     new = {row.attack for row in rows}
-    write(path, [*(row for row in read(path) if row.attack not in new), *rows])
+    kept = [*(row for row in read(path) if row.attack not in new), *rows]
+    write(path, kept)
+    path.with_name("table.md").write_text(table(kept) + "\n")
 
 
 def table(rows: Sequence[Row]) -> str:
-    """Return the table in Markdown, with a total for each attack."""
-    lines = ["| attack | target | tried | failed | refused | worked |", "|---|---|---|---|---|---|"]
+    """Return the table in Markdown, a row for each attack."""
+    lines = ["| attack | targets | tried | failed | refused | worked | at |", "|---|---|---|---|---|---|---|"]
     for attack in dict.fromkeys(row.attack for row in rows):
         own = [row for row in rows if row.attack == attack]
-        total = Row(attack, "**all**")
+        total = Row(attack, "", commit=own[0].commit)
         for row in own:
             total.add(row)
-        for row in (*own, *([total] if len(own) > 1 else [])):
-            counts = [f"{row.verdicts[name]:,}" if row.verdicts else "" for name in ("refused", "worked")]
-            cells = [row.attack, row.target, f"{row.tried:,}", f"{len(row.failures):,}", *counts]
-            lines.append(f"| {' | '.join(cells)} |")
+        counts = [f"{total.verdicts[name]:,}" if total.verdicts else "" for name in ("refused", "worked")]
+        cells = [attack, str(len(own)), f"{total.tried:,}", f"{len(total.failures):,}", *counts]
+        lines.append(f"| {' | '.join(cells)} | `{total.commit[:7]}` |")
     return "\n".join(lines)
-
-
-def write_markdown(readme: Path, rows: Sequence[Row]) -> None:
-    """Write the table of the results between the markers of a page, with what produced it."""
-    before, _, rest = readme.read_text().partition(BEGIN)
-    _, _, after = rest.partition(END)
-    sources: dict[tuple[str, int], list[Row]] = {}
-    for row in rows:
-        sources.setdefault((row.commit, row.seed), []).append(row)
-    notes = [
-        f"Seed {seed}, commit `{commit[:12]}`, {sum(row.seconds for row in own) / 60:.0f} minutes of one process: "
-        f"{', '.join(dict.fromkeys(row.attack for row in own))}."
-        for (commit, seed), own in sources.items()
-    ]
-    readme.write_text("\n\n".join([before + BEGIN, *notes, table(rows), END]) + after)
 
 
 def reproductions(rows: Sequence[Row], seed: int) -> str:

@@ -70,6 +70,21 @@ def gains(games: list[Played], guesses_per_game: float) -> dict[str, Any]:
     return figures
 
 
+def table(folder: Path) -> str:
+    """Return a row for each board of the results."""
+    columns = ["board", "solver won (95%, games)", "lost in searched endings", "guesses per game", "looked into"]
+    lines = [f"| {' | '.join(columns)} | by halves | at most |", "|---|---|---|---|---|---|---|"]
+    found = (json.loads(path.read_text()) for path in folder.glob("*.json"))
+    for row in sorted(found, key=lambda row: row["won"], reverse=True):
+        low, high = row["won_interval"]
+        won = f"{row['won']:.1%} ({100 * low:.1f}-{100 * high:.1f}, {row['games']:,})"
+        guesses = f"{row['unsearched_guesses_per_game']:.2f} | {row['guesses_looked_into']}"
+        points = (row["gain_by_halves"], row["gain_at_most"])
+        gain = " | ".join(f"{mean:+.2f} ({low:+.2f} to {high:+.2f})" for mean, low, high in points)
+        lines.append(f"| {row['board']} | {won} | {row['lost_beyond_help']:.1%} | {guesses} | {gain} |")
+    return "\n".join(lines) + "\n"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--board", default="16x16x40", help="rows x cols x mines")
@@ -104,6 +119,7 @@ def main() -> None:
     text = json.dumps(figures, indent=1)
     print(text)
     write_atomic(path, text + "\n")
+    write_atomic(path.parent.parent / "table.md", table(path.parent))
 
 
 if __name__ == "__main__":

@@ -44,40 +44,32 @@ class Player:
         random = np.random.default_rng(seed)
         self.game.games[0]["random"] = random.integers(2**64, dtype=np.uint64)
         begin(self.game, self.mines)
-        cells = self.game.visible.shape[1]
-        known, risk, moves = np.zeros(cells, np.int8), np.zeros(cells), np.zeros(cells, np.int32)
+        moves = self.engine.moves
         looked: list[Guess] = []
         guesses, why = 0, GUESSED
         while self.game.games[0]["status"] == PLAYING:
             position = self.game.visible[0].copy()
-            status, count, why, log_completions = prove(position, known, self.mines, self.engine, risk, moves)
+            status, count, why, log_completions = prove(position, self.mines, self.engine)
             if status != CONSISTENT:
                 return None
             if why == GUESSED:
                 guesses += 1
-                choices = list_choices(position, known, self.mines, self.engine, risk, log_completions)
+                choices = list_choices(position, self.mines, self.engine, log_completions)
                 if look:
-                    looked.append(self._look(position, known, risk, choices[: self.candidates + 1], random))
+                    looked.append(self._look(position, choices[: self.candidates + 1], random))
                 moves[0], count = choices[0], 1
             reveal_each(self.game, moves[:count])
         won = self.game.games[0]["status"] == WON
         return Played(won, not won and why == SEARCHED, guesses, looked)
 
-    def _look(
-        self,
-        position: np.ndarray,
-        known: np.ndarray,
-        risk: np.ndarray,
-        choices: np.ndarray,
-        random: np.random.Generator,
-    ) -> Guess:
+    def _look(self, position: np.ndarray, choices: np.ndarray, random: np.random.Generator) -> Guess:
         """Evaluate all guesses on the same completions, so that only the guess differs."""
-        mined = np.zeros((self.playouts, position.size), np.bool_)
-        status = draw_completions(position, known, self.mines, self.engine, random, mined)
+        mined, risk = np.zeros((self.playouts, position.size), np.bool_), self.engine.probability[choices]
+        status = draw_completions(position, self.engine.known, self.mines, self.engine, random, mined)
         require(status == CONSISTENT, "a position that was counted a moment ago has no completions")
         won = np.zeros((choices.size, self.playouts), np.bool_)
         play_on(self.rest, self.engine, position, self.mines, choices, mined, won)
-        return Guess(risk[choices], won)
+        return Guess(risk, won)
 
 
 @kernel
@@ -93,12 +85,10 @@ def reveal_each(boards: Boards, cells: np.ndarray) -> None:
 
 
 @kernel
-def list_choices(
-    visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, risk: np.ndarray, log_completions: float
-) -> np.ndarray:
+def list_choices(visible: np.ndarray, mines: int, e: Engine, log_completions: float) -> np.ndarray:
     """Return the guess of the solver, then its other candidates, the most promising first."""
-    others = e.guess.shortlist[: list_guesses(visible, e, risk)].copy()
-    choice = best_guess(visible, known, mines, e, risk, log_completions)
+    others = e.guess.shortlist[: list_guesses(visible, e)].copy()
+    choice = best_guess(visible, mines, e, log_completions)
     return np.concatenate((np.array([choice]), others[others != choice]))
 
 
@@ -113,26 +103,15 @@ def play_on(
     won: np.ndarray,
 ) -> None:
     """Play every completion from every guess to the end with the exact solver."""
-    known, risk, moves = np.zeros(position.size, np.int8), np.zeros(position.size), np.zeros(position.size, np.int32)
     for completion in range(mined.shape[0]):
         for choice in range(choices.size):
             won[choice, completion] = not mined[completion, choices[choice]] and wins(
-                boards, e, position, mines, choices[choice], mined[completion], known, risk, moves
+                boards, e, position, mines, choices[choice], mined[completion]
             )
 
 
 @kernel
-def wins(
-    boards: Boards,
-    e: Engine,
-    position: np.ndarray,
-    mines: int,
-    guess: int,
-    mined: np.ndarray,
-    known: np.ndarray,
-    risk: np.ndarray,
-    moves: np.ndarray,
-) -> bool:
+def wins(boards: Boards, e: Engine, position: np.ndarray, mines: int, guess: int, mined: np.ndarray) -> bool:
     start_game(boards, 0, mines, mines)
     set_mines(boards, 0, np.flatnonzero(mined))
     for cell in range(position.size):
@@ -140,13 +119,13 @@ def wins(
         boards.games[0].safe_left -= position[cell] >= 0
     reveal(boards, 0, guess)
     while boards.games[0].status == PLAYING:
-        status, count, why, log_completions = prove(boards.visible[0], known, mines, e, risk, moves)
+        status, count, why, log_completions = prove(boards.visible[0], mines, e)
         if status == CONSISTENT and why == GUESSED:
-            moves[0] = best_guess(boards.visible[0], known, mines, e, risk, log_completions)
+            e.moves[0] = best_guess(boards.visible[0], mines, e, log_completions)
             count = 1
         if status != CONSISTENT or count == 0:  # too wide for the engine, which is rare enough to count as lost
             return False
         for k in range(count):
-            if boards.visible[0, moves[k]] < 0:
-                reveal(boards, 0, moves[k])
+            if boards.visible[0, e.moves[k]] < 0:
+                reveal(boards, 0, e.moves[k])
     return boards.games[0].status == WON

@@ -9,7 +9,7 @@ from omegaconf import OmegaConf
 
 from experiments.composition import composed
 from src.envs.quoridor.search.deepening import SearchFeatures
-from src.sprt import build_match
+from src.sprt import Match
 
 FEATURES = tuple(feature.name for feature in fields(SearchFeatures))
 OPENING_PLIES = (2, 4)  # fewest and most random plies before a pair
@@ -18,7 +18,7 @@ Outcomes = list[int | None]  # of the two games of a pair, for the full search
 
 
 def plan_of(feature: str, seconds: float, seed: int) -> dict[str, Any]:
-    """Return the match of the full search against the one without this feature, for `build_match`."""
+    """Return the match of the full search against the one without this feature, as arguments of `Match`."""
     overrides = {"full": [], "without": [f"agent.features.{feature}=false"]}
     cfgs = {
         label: composed("evaluate", "env=quoridor", "agent=master", f"agent.seconds={seconds!r}", *changes)
@@ -31,8 +31,8 @@ def plan_of(feature: str, seconds: float, seed: int) -> dict[str, Any]:
 
 def compile_kernels(plan: dict[str, Any]) -> None:
     """Fill the cache of compiled kernels once, instead of in every process at the same time."""
-    match, rng = build_match(plan), np.random.default_rng(0)
-    match.players["full"].decide(match.game, match.game.initial(rng), rng)
+    match, rng = Match(**plan), np.random.default_rng(0)
+    match.agents["full"].decide(match.game, match.game.initial(rng), rng)
 
 
 def ignore_interrupts() -> None:
@@ -40,4 +40,4 @@ def ignore_interrupts() -> None:
 
 
 def play_pair(plan: dict[str, Any], number: int) -> Outcomes:
-    return build_match(plan).play_pair(number)
+    return Match(**plan).play_pair(number)

@@ -10,8 +10,7 @@ from src.core.play.rating import PairCounts, expected_points
 
 from .match import FEATURES, Outcomes
 
-RESULTS, TABLE, PAGE = "results.json", "table.md", "README.md"
-MARK = "<!-- The table below is written by the command. -->\n"
+RESULTS, TABLE = "results.json", "table.md"
 
 
 class Pair(NamedTuple):
@@ -42,10 +41,6 @@ class Results:
             by_feature.setdefault(feature, {})[str(number)] = played
         write_atomic(self.folder / RESULTS, json.dumps({"settings": self.settings, "pairs": by_feature}) + "\n")
         write_atomic(self.folder / TABLE, self.table())
-        page = self.folder / PAGE
-        if page.exists() and MARK in page.read_text():
-            head = page.read_text().partition(MARK)[0]
-            write_atomic(page, f"{head}{MARK}\n{self.table()}")
 
     def counts(self, feature: str) -> PairCounts:
         counts = PairCounts()
@@ -56,7 +51,7 @@ class Results:
 
     def table(self) -> str:
         rows = [
-            f"{self.settings['seconds']:g} seconds a move. Score and Elo are those of the full search.\n",
+            f"{self.settings['seconds']:g} seconds per move. Score and Elo of the full search:\n",
             "| opponent | games | won/drawn/lost | score (95%) | Elo (95%) |",
             "|---|---|---|---|---|",
         ]

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import hydra
-from hydra.core.global_hydra import GlobalHydra
 from omegaconf import DictConfig, OmegaConf
 
 from ..core.errors import UserError, require
-from .cli import quote_value, refuse_multirun
+from .cli import group_options, quote_value, refuse_multirun
 from .errors import as_user_errors
 
 if TYPE_CHECKING:
@@ -66,7 +65,7 @@ def _is_path(name: str) -> bool:
 
 def compose_spec(spec: AgentSpec) -> DictConfig:
     """Return the resolved configuration of an agent; raise `UserError` if it is unknown or incomplete."""
-    known = _options("agent")
+    known = group_options("agent")
     is_run = _is_path(spec.name) or (spec.name not in known and Path(spec.name).is_dir())
     require(
         is_run or spec.name in known,
@@ -74,7 +73,7 @@ def compose_spec(spec: AgentSpec) -> DictConfig:
     )
     overrides = ["agent=trained", f"agent.run={quote_value(spec.name)}"] if is_run else [f"agent={spec.name}"]
     for setting in spec.settings:  # a value, or an option of a group below `agent`
-        is_group = bool(_options(f"agent/{setting.partition('=')[0]}"))
+        is_group = bool(group_options(f"agent/{setting.partition('=')[0]}"))
         overrides.append(f"agent/{setting}" if is_group else f"agent.{setting}")
     with _errors_of(spec.label):
         node = hydra.compose("evaluate", overrides).agent
@@ -84,7 +83,7 @@ def compose_spec(spec: AgentSpec) -> DictConfig:
 
 
 def build_agent(label: str, node: DictConfig) -> "Agent":
-    """Build a composed agent, which needs no Hydra; raise `UserError` if it is for training only."""
+    """Build a composed agent, also without a running Hydra; raise `UserError` if it is for training only."""
     from ..core.play.agent import OpponentPool, SelfPlay
     from .build import build
 
@@ -96,14 +95,9 @@ def build_agent(label: str, node: DictConfig) -> "Agent":
 
 @contextmanager
 def _errors_of(label: str) -> Iterator[None]:
-    """Raise errors of an agent as `UserError` that names it."""
+    """Raise errors as `UserError` with the label of the agent."""
     try:
         with as_user_errors():
             yield
     except UserError as error:
         raise UserError(f"agents: {label}: {error}") from error
-
-
-def _options(group: str) -> list[str]:
-    """Return the options of a config group, including --config-dir."""
-    return sorted(GlobalHydra.instance().config_loader().get_group_options(group))

@@ -70,12 +70,12 @@ def _check_arguments(node: DictConfig, path: str) -> None:
     target = get_object(node._target_, path)
     arguments = {str(key): node[key] for key in node if key != "_target_"}
     try:
-        inspect.signature(target).bind(**arguments)
+        signature = inspect.signature(target, eval_str=True)
+        signature.bind(**arguments)
     except (TypeError, ValueError) as error:  # ValueError: it has no signature
         raise UserError(f"{path} does not fit {node._target_}: {error}") from error
-    is_named_tuple = inspect.isclass(target) and issubclass(target, tuple)  # whose fields are set by __new__
-    made_by = target.__new__ if is_named_tuple else target.__init__ if inspect.isclass(target) else target
-    hints = get_type_hints(made_by, include_extras=True)
+    declared = signature.parameters.items()
+    hints = {name: one.annotation for name, one in declared if one.annotation is not one.empty}
     for key, value in arguments.items():
         _check_value(value, hints.get(key, Any), f"{path}.{key}")
 

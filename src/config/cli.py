@@ -11,13 +11,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
+import hydra
 from hydra._internal import utils as hydra_utils
 from hydra.core.config_store import ConfigStore
+from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.types import Quote, QuotedString
 from hydra.types import RunMode
+from omegaconf import DictConfig
 
 from ..core import ranks
 from ..core.errors import UserError, require
@@ -26,8 +29,11 @@ from ..core.interrupt import handle_interrupts
 from ..core.package import command
 from ..core.runs.config_file import CONFIG
 from ..core.runs.console import printable
-from . import resolvers  # noqa: F401 (registers them)
-from .errors import UserExit, user_message
+from . import CONF, resolvers  # noqa: F401 (registers them)
+from .errors import UserExit, exit_on_user_error, user_message
+
+Rewrite = Callable[[list[str]], list[str]]  # of the command-line arguments
+Task = Callable[[DictConfig], Any]
 
 SWEEP_DIRECTORY = "hydra.sweep.dir="  # as typed on the command line
 NO_OUTPUT = ("hydra.run.dir=.", "hydra.output_subdir=null", "hydra/job_logging=none")
@@ -52,8 +58,18 @@ GROUP_ALIASES = {  # Hydra's names for groups that conf/ configures
 }
 
 
-def launch(main: Callable[[], object], rewrite: Callable[[list[str]], list[str]] = lambda arguments: arguments) -> None:
-    """Run a Hydra entry point with the rewritten command-line arguments."""
+def hydra_command(config_name: str, rewrite: Rewrite) -> Callable[[Task], Callable[[], None]]:
+    """Decorate the task of a command with a configuration in conf/; calling the result runs the command."""
+
+    def decorate(task: Task) -> Callable[[], None]:
+        main = hydra.main(version_base="1.3", config_path=str(CONF), config_name=config_name)(exit_on_user_error(task))
+        return lambda: launch(main, rewrite)
+
+    return decorate
+
+
+def launch(main: Callable[[], object], rewrite: Rewrite = lambda arguments: arguments) -> None:
+    """Run an entry point with the rewritten command-line arguments; report user errors in one line."""
     full_traceback = os.environ.setdefault("HYDRA_FULL_ERROR", "") == "1"
     os.environ["HYDRA_FULL_ERROR"] = "1"  # otherwise Hydra prints the traceback itself and exits
     share_config_store()
@@ -106,6 +122,14 @@ def _check_flags(arguments: list[str]) -> argparse.Namespace:
 
     parser.error = refuse  # type: ignore[method-assign]
     return parser.parse_args(arguments)
+
+
+def group_options(group: str) -> list[str]:
+    """Return the options of a config group, with those in --config-dir if Hydra runs."""
+    running = GlobalHydra.instance()
+    if running.is_initialized():
+        return sorted(running.config_loader().get_group_options(group))
+    return sorted(path.stem for path in (CONF / group).glob("*.yaml"))
 
 
 def quote_value(text: str) -> str:

@@ -71,7 +71,7 @@ def user_message(error: BaseException) -> str | None:
     if message is None and isinstance(error, OSError) and error.errno is not None:
         message = f"{error.strerror}{f': {error.filename}' if error.filename else ''}"
     names = [frame.name for frame in traceback.extract_tb(error.__traceback__)]
-    # Only the command line causes errors before Hydra calls the task; the last name tells an error of a job elsewhere.
+    # Before Hydra calls the task, only the command line can cause an error; `return_value` raises the error of a job.
     before = "_run_hydra" in names and "run_task" not in names and names[-1] != "return_value"
     if message is None and (before or "compose_config" in names or type(causes[-1]).__module__.startswith(HYDRA)):
         reason = hydra_message(causes)

@@ -16,6 +16,7 @@ from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
 from ..core.errors import UserError, require
+from ..core.ranges import Count, Fraction, check
 from ..core.runs import trials
 from ..core.runs.run import Observer, is_training
 
@@ -42,15 +43,8 @@ class Settings:
     trial: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("n_trials", "n_jobs"):
-            value = getattr(self, name)
-            require(
-                isinstance(value, int) and value >= 1, f"hydra.sweeper.{name}={value} must be an integer of at least 1"
-            )
-        rate = self.max_failure_rate
-        require(
-            isinstance(rate, int | float) and 0 <= rate <= 1, f"hydra.sweeper.max_failure_rate={rate} must be in [0, 1]"
-        )
+        for name, hint in (("n_trials", Count), ("n_jobs", Count), ("max_failure_rate", Fraction)):
+            check(getattr(self, name), hint, f"hydra.sweeper.{name}")
 
 
 class Search:

@@ -240,12 +240,7 @@ class TwoPlayerEnv(gymnasium.Env[np.ndarray, np.int64]):
 
     @checked
     def __init__(
-        self,
-        game: TwoPlayerGame,
-        opponent: Agent,
-        reward: GameReward,
-        seat: Seat,
-        baselines: Mapping[str, Agent],
+        self, game: TwoPlayerGame, opponent: Agent, reward: GameReward, seat: Seat, baselines: Mapping[str, Agent]
     ) -> None:
         opponent.check(game)
         check_baselines(baselines, game)

@@ -3,7 +3,6 @@
 Every command and every job of a launcher imports this module, so it imports the search and Optuna only when needed.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 from hydra.core.plugins import Plugins
@@ -27,11 +26,7 @@ class OptunaSweeper(Sweeper):
     def sweep(self, arguments: list[str]) -> None:
         from boardlab.config.hparams_search import Search, Settings
 
-        def launch(jobs: Sequence[Sequence[str]], first: int) -> Sequence[Any]:
-            assert self.launcher is not None
-            return self.launcher.launch(jobs, initial_job_idx=first)
-
         assert self.config is not None
-        Search(self.config.hydra.sweep.dir, Settings(**self.settings), launch, self.validate_batch_is_legal).run(
-            arguments
-        )
+        assert self.launcher is not None
+        directory, check = self.config.hydra.sweep.dir, self.validate_batch_is_legal
+        Search(directory, Settings(**self.settings), self.launcher.launch, check).run(arguments)

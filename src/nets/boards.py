@@ -1,6 +1,6 @@
 """Networks for boards: three heads on a fully convolutional trunk.
 
-    planes (B, C, H, W), or a board (B, H, W) as one plane or as those of an `Encoder`
+    planes (B, C, H, W), or a board (B, H, W) as one plane or as the planes of an `Encoder`
       -> trunk (B, F, H, W)
            policy: 1x1 conv, one plane per kind of action -> (B, A), all actions of the first kind first
            value:  pooled -> MLP                          -> (B,)

@@ -29,9 +29,6 @@ class MaskedCategorical:
         uniform = torch.rand(self.log_probs.shape, device=self.log_probs.device, generator=generator)
         return (self.log_probs - (-uniform.clamp_min(1e-20).log()).log()).argmax(dim=-1)
 
-    def best(self) -> Tensor:
-        return self.log_probs.argmax(dim=-1)
-
     def log_prob(self, actions: Tensor) -> Tensor:
         return self.log_probs.gather(1, actions.unsqueeze(1)).squeeze(1)
 

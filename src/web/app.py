@@ -1,4 +1,4 @@
-"""Mount the pages and serve them."""
+"""Mount the pages and serve them, only to requests of their own origin."""
 
 import asyncio
 import logging
@@ -7,17 +7,19 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from typing import IO
+from urllib.parse import urlsplit
 
 from fastapi.exception_handlers import http_exception_handler
 from nicegui import Client, app, ui
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import PlainTextResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..core.errors import UserError
 from .event_loop import SEARCHES, in_thread, wait_turn
-from .middleware import DisconnectMiddleware, SameOriginMiddleware
 from .pages import PREPARATION, PageEntry, discover
 from .services import Services
 from .shell import Link, add_style, frame, problem
@@ -29,6 +31,10 @@ RECONNECT_TIMEOUT = 120.0  # seconds before the page of a disconnected browser i
 CONNECT_TIMEOUT = 60.0  # seconds for a browser to connect after it got the page
 RESPONSE_TIMEOUT = 60.0  # seconds for the frame of a page on a busy machine
 WORKERS = 32  # threads, so that a page does not wait until the searches of others are done
+
+PORTS = {"http": 80, "https": 443}
+REFUSAL = "cross-origin requests are not allowed"
+POLICY_VIOLATION = 1008  # websocket close code
 
 
 def mount(page: PageEntry, services: Services) -> None:
@@ -71,7 +77,10 @@ async def _build(page: PageEntry, services: Services, request: Request) -> None:
 
 
 def add_error_pages(services: Services) -> None:
-    """Replace the error pages of the framework by ones with the navigation."""
+    """Replace the error pages of the framework by ones with the navigation, and log no error that a page shows."""
+    logging.getLogger("nicegui").addFilter(
+        lambda record: not isinstance((record.exc_info or (None,) * 2)[1], UserError)
+    )
 
     async def not_found(request: Request, error: Exception) -> Response:
         endpoint = request.scope.get("endpoint")
@@ -87,6 +96,64 @@ def add_error_pages(services: Services) -> None:
 
     app.add_exception_handler(404, not_found)
     app.on_page_exception(broken)
+
+
+class SameOriginMiddleware:
+    """Reject requests and websockets whose Origin differs from their Host, and frames of the pages in other sites.
+
+    Browsers send the origin with every websocket and every request that can change state; other clients need not.
+    In a frame of another site a visitor's clicks could be stolen.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_unframed(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message)["Content-Security-Policy"] = "frame-ancestors 'none'"
+            await send(message)
+
+        headers = Headers(scope=scope) if scope["type"] in ("http", "websocket") else Headers()
+        if all(_matches(origin, headers.get("host", "")) for origin in headers.getlist("origin")):
+            await self._app(scope, receive, send_unframed)
+        elif scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": POLICY_VIOLATION, "reason": REFUSAL})
+        else:
+            await PlainTextResponse(REFUSAL, status_code=403)(scope, receive, send)
+
+
+class DisconnectMiddleware:
+    """Drop the errors of requests that nobody waits for: the framework reports them as errors of the server."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        gone = False
+
+        async def watched() -> Message:
+            nonlocal gone
+            message = await receive()
+            gone = gone or message["type"] == "http.disconnect"
+            return message
+
+        try:
+            await self._app(scope, watched, send)
+        except RuntimeError:
+            if not gone:
+                raise
+
+
+def _matches(origin: str, host: str) -> bool:
+    """Whether the origin `http://name:port` matches the host `name:port`; a missing port is the scheme's own."""
+    try:
+        theirs, ours = urlsplit(origin), urlsplit(f"//{host}")
+        default = PORTS.get(theirs.scheme)
+        addresses = [(part.hostname, part.port or default) for part in (theirs, ours)]
+    except ValueError:  # the port is not a number
+        return False
+    return default is not None and addresses[0][0] is not None and addresses[0] == addresses[1]
 
 
 def serve(

@@ -5,54 +5,13 @@ import re
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
-from nicegui import events, ui
+from nicegui import ui
 
 from ..core.errors import UserError, require
-from .shell import maybe_await, show_errors
 
 LEFT, RIGHT = "left", "right"
+HANDLERS = {"click": "click", "contextmenu": "menu", "pointerdown": "down", "keydown": "key"}  # of shell.js, by event
 
-# One listener for the whole drawing: clickable parts have a data-id. A long press counts as a right click; the click
-# and the context menu that browsers generate from it are suppressed.
-_PART = "const part = e.target.closest('[data-id]'); const box = e.currentTarget;"
-_CLICK = f"(e) => {{ {_PART} if (box.held) {{ box.held = false; return; }} if (part) emit(part.dataset.id, 'left'); }}"
-_MENU = f"""(e) => {{ {_PART} e.preventDefault();
-  if (part && box.pointer !== 'touch') emit(part.dataset.id, 'right'); }}"""
-_DOWN = f"""(e) => {{ {_PART} box.pointer = e.pointerType; box.held = false; clearTimeout(box.timer);
-  if (part && e.pointerType === 'touch')
-    box.timer = setTimeout(() => {{ box.held = true; emit(part.dataset.id, 'right'); }}, 400); }}"""
-_UP = "(e) => clearTimeout(e.currentTarget.timer)"
-# Arrow keys go to the nearest part in their direction, Enter and space press it, F is a right click. The keys of a
-# focused part do not reach the page.
-_KEY = """(e) => {
-  const part = e.target.closest('[data-id]'), box = e.currentTarget;
-  if (!part || e.ctrlKey || e.altKey || e.metaKey || part.tagName === 'BUTTON') return;
-  const way = {ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1]}[e.key];
-  const button = {Enter: 'left', ' ': 'left', f: 'right', F: 'right'}[e.key];
-  if (!way && (!button || e.repeat)) return;
-  e.preventDefault();
-  e.stopPropagation();
-  if (button) { window.picked = part.dataset.id; emit(part.dataset.id, button); return; }
-  const center = one => { const r = one.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; };
-  const [x, y] = center(part);
-  let best = null, least = Infinity;
-  for (const other of box.querySelectorAll('[data-id][tabindex]')) {
-    const [ox, oy] = center(other), along = (ox - x) * way[0] + (oy - y) * way[1];
-    const distance = along + 3 * Math.abs((ox - x) * way[1] + (oy - y) * way[0]);
-    if (along > 1 && distance < least) { best = other; least = distance; }
-  }
-  best?.focus();
-}"""
-# A part that is drawn again keeps the focus, and only what has changed is sent.
-_PATCH = """
-const box = getHtmlElement({id}), focused = document.activeElement?.dataset?.id;
-for (const [key, text] of {changes}) {{
-  const part = box.querySelector(`[data-id="${{CSS.escape(key)}}"], [data-part="${{CSS.escape(key)}}"]`);
-  if (part) part.outerHTML = text;
-}}
-if (focused && document.activeElement === document.body)
-  box.querySelector(`[data-id="${{CSS.escape(focused)}}"]`)?.focus();
-"""
 _PARTS = re.compile(r'<g [^>]*?data-(?:id|part)="([^"]*)"[^>]*>.*?</g>', re.DOTALL)  # groups without groups in them
 
 
@@ -62,22 +21,18 @@ class Pick(NamedTuple):
 
 
 class Clickable(ui.html):
-    """Parts to click have a `data-id`. `on_pick` is called with the picked part; its errors are shown."""
+    """Parts to click have a `data-id`. `on_pick` is called with the picked part."""
 
     def __init__(self, svg: str, on_pick: Callable[[Pick], Awaitable[None] | None]) -> None:
         super().__init__(svg, sanitize=False)
         self._shown = split(svg)
         self.classes("drawing")
-
-        async def picked(event: events.GenericEventArguments) -> None:
-            with show_errors():
-                await maybe_await(on_pick(parse_pick(event.args)))
-
-        for name, script in (("click", _CLICK), ("contextmenu", _MENU), ("pointerdown", _DOWN)):
-            self.on(name, picked, js_handler=script)
-        self.on("keydown", picked, js_handler=_KEY)
+        for name, handler in HANDLERS.items():
+            self.on(
+                name, lambda event: on_pick(parse_pick(event.args)), js_handler=f"e => clickable.{handler}(e, emit)"
+            )
         for name in ("pointerup", "pointercancel", "pointerleave"):
-            self.on(name, js_handler=_UP)
+            self.on(name, js_handler="e => clearTimeout(e.currentTarget.timer)")
 
     def draw(self, svg: str) -> None:
         """Show another drawing: only the changed parts are sent if the rest is the same."""
@@ -88,7 +43,7 @@ class Clickable(ui.html):
         elif changes:
             with self._props.suspend_updates():
                 self._props["innerHTML"] = svg  # for the next update of the whole element
-            self.client.run_javascript(_PATCH.format(id=self.id, changes=json.dumps(changes)))
+            self.client.run_javascript(f"clickable.patch(getHtmlElement({self.id}), {json.dumps(changes)})")
 
 
 class Parts(NamedTuple):

@@ -176,10 +176,9 @@ def read_scores(run: RunPath) -> list[Score]:
     try:
         for name, found in json.loads(text)["scores"].items():
             low, high = map(float, found["win_rate_ci95"])
-            episodes, wins, draws, losses = (int(found[key]) for key in ("episodes", "wins", "draws", "losses"))
-            aborted = int(found.get("aborted", 0))  # earlier versions did not count them
-            rate = float(found["win_rate"])
-            scores.append(Score(str(name), episodes, wins, draws, losses, aborted, rate, low, high))
+            found = {"aborted": 0} | found  # earlier versions did not count them
+            counts = {key: int(found[key]) for key in ("episodes", "wins", "draws", "losses", "aborted")}
+            scores.append(Score(name=str(name), **counts, win_rate=float(found["win_rate"]), low=low, high=high))
         return scores
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise UserError(f"{run.name}/eval.json is not a valid evaluation result: {str(error)[:200]}") from error

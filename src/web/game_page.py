@@ -20,7 +20,7 @@ from .event_loop import Busy
 from .match import Match
 from .match_panel import HistoryBar, Result, ResultBox, result_for
 from .players import YOU, AgentCache, Player, chosen
-from .saved_games import SavedGame
+from .saved_games import DAMAGED, SavedGame
 from .services import Services
 
 log = logging.getLogger(__name__)
@@ -105,12 +105,11 @@ class GamePage(Generic[AnyMatch]):
 
     async def choose(self, name: str, value: object) -> None:
         """Apply a choice and save it, in the URL or with the match."""
-        with shell.show_errors():
-            self.check_choice(name, str(value))
-            self.setup[name] = str(value)
-            if self.saved_key is None:
-                shell.set_address(self.address)
-            await self.apply_choice(name)
+        self.check_choice(name, str(value))
+        self.setup[name] = str(value)
+        if self.saved_key is None:
+            shell.set_address(self.address)
+        await self.apply_choice(name)
 
     def dropdown(self, name: str, options: Mapping[str, str], label: str) -> ui.select:
         select = shell.dropdown(options, self.setup[name], label, lambda event: self.choose(name, event.value))
@@ -145,7 +144,7 @@ class GamePage(Generic[AnyMatch]):
             if isinstance(error, UserError):
                 raise
             log.warning("the game %s cannot be replayed", saved.key, exc_info=True)
-            raise UserError("The file of this game is damaged, so it cannot be opened.") from error
+            raise UserError(f"{DAMAGED}.") from error
         self._saved_content = self._content()
 
     def restore_variations(self, variations: Sequence[Any]) -> None:
@@ -281,8 +280,8 @@ class GamePage(Generic[AnyMatch]):
     def add_match_buttons(self, take_back: str) -> None:
         """Add the buttons for a new game and for taking a move back, which has this title."""
         with ui.row():
-            ui.button("New game", icon="replay", on_click=shell.handler(self.new_game)).classes("new-game")
-            undo = ui.button(take_back, icon="undo", on_click=shell.handler(self.take_back))
+            ui.button("New game", icon="replay", on_click=self.new_game).classes("new-game")
+            undo = ui.button(take_back, icon="undo", on_click=self.take_back)
             undo.props("outline").classes("undo")
 
     # History
@@ -409,10 +408,8 @@ class GamePage(Generic[AnyMatch]):
     # Keys
 
     async def key(self, event: events.KeyEventArguments) -> None:
-        name = shell.key_name(event)
-        if name is not None:
-            with shell.show_errors():
-                await self.press(name, event.action.repeat)
+        if (name := shell.key_name(event)) is not None:
+            await self.press(name, event.action.repeat)
 
     async def press(self, name: str, repeated: bool = False) -> None:
         """Handle a key; `repeated`: it is held down."""

@@ -126,9 +126,7 @@ class SeededMatch(Match[State, Move, Note]):
     SEEDS = 2**32
 
     def __init__(self, game: Game[State], rng: np.random.Generator, human_seats: Collection[int] = ()) -> None:
-        seed = int(rng.integers(self.SEEDS))
-        self.seed = seed
-        super().__init__(game, lambda: game.initial(np.random.default_rng(seed)), human_seats)
+        super().__init__(game, SeededMatch.new_of(self, int(rng.integers(self.SEEDS))), human_seats)
 
     @property
     def start(self) -> Any:

@@ -1,13 +1,16 @@
-"""The result of a match, with a rematch and a review, and the buttons to step through its moves."""
+"""The result of a match, with a rematch and a review, the buttons to step through its moves, and the one for hints."""
 
-from collections.abc import Awaitable, Callable
-from typing import NamedTuple
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, NamedTuple, TypeVar
 
 from nicegui import ui
 
+from ..core.interrupt import CancellationToken
 from ..core.play.game import outcome_for_seat
 from . import shell
 
+Found = TypeVar("Found")
 Work = Callable[[], Awaitable[None] | None]
 
 
@@ -38,9 +41,9 @@ class ResultBox(ui.element):
             self._words = ui.label().classes("lab-result").props("role=status")
             self._detail = ui.label().classes("faint")
             with ui.row().classes("gap-2"):
-                again = ui.button("Rematch", icon="replay", on_click=shell.handler(rematch))
+                again = ui.button("Rematch", icon="replay", on_click=rematch)
                 again.props("unelevated no-caps").classes("rematch")
-                back = ui.button("Review", icon="history", on_click=shell.handler(review))
+                back = ui.button("Review", icon="history", on_click=review)
                 back.props("outline no-caps").classes("review")
         self._playing = False  # a match that goes on was shown
         self.set_visibility(False)
@@ -73,8 +76,41 @@ class HistoryBar(ui.row):
 
     @staticmethod
     def _button(icon: str, name: str, work: Work) -> None:
-        button = ui.button(icon=icon, on_click=shell.handler(work)).props(f'flat round aria-label="{name}"')
+        button = ui.button(icon=icon, on_click=work).props(f'flat round aria-label="{name}"')
         button.classes(f"look-{icon.replace('_', '-')}")
 
     def show(self, now: int, last: int) -> None:
         self._where.text = f"{now} / {last}"
+
+
+class HintButton(ui.button):
+    """Asks for a hint; while one is searched for, it cancels the search."""
+
+    def __init__(self, ask: Work, title: str, cancel_title: str) -> None:
+        super().__init__(title, icon="lightbulb", on_click=ask)
+        self._titles = title, cancel_title
+        self._search: asyncio.Task[Any] | None = None  # that the page is waiting for
+
+    @property
+    def is_searching(self) -> bool:
+        return self._search is not None
+
+    async def search(self, begin: Callable[[CancellationToken], Coroutine[Any, Any, Found]]) -> Found:
+        """Return what a search finds, which stops no other work; raise `CancelledError` if it is cancelled."""
+        token = CancellationToken()
+        search = self._search = asyncio.create_task(begin(token))
+        self.text, self.icon = self._titles[1], "close"
+        try:
+            return await search
+        finally:
+            token.cancel()  # stops a search that is not waited for any more
+            if search is self._search:
+                self.cancel()
+
+    def cancel(self) -> None:
+        """Wait no longer for the hint, if there is one."""
+        if self._search is not None:
+            self._search.cancel()
+            self._search = None
+            if not self.is_deleted:
+                self.text, self.icon = self._titles[0], "lightbulb"

@@ -17,6 +17,8 @@ MAX_GAMES = 500
 MAX_AGE = 30 * 86_400.0  # seconds since the last move
 STALE = 3600.0  # seconds after which a file that was not written to its end is deleted
 KEY = re.compile(r"[0-9a-f]{12}")
+DAMAGED = "The file of this game is damaged, so it cannot be opened"
+FIELDS = {"path": str, "setup": dict, "moves": list, "result": str, "seconds": int | float, "revision": int}
 GONE = "This game is not kept here any more: games are kept for 30 days after their last move."
 
 
@@ -94,7 +96,7 @@ class GameStore:
             require(status.st_size <= MAX_BYTES, "The file of this game is too large.")
             return _parse(json.loads(file.read_text()), file.stem, status.st_mtime)
         except (OSError, ValueError, RecursionError) as error:
-            raise UserError(f"The file of this game is damaged, so it cannot be opened: {str(error)[:200]}") from error
+            raise UserError(f"{DAMAGED}: {str(error)[:200]}") from error
 
     def _newest_first(self) -> list[tuple[float, Path]]:
         """Return the times and files of games, those that disappear meanwhile left out."""
@@ -118,19 +120,14 @@ class GameStore:
                     partial.unlink()
 
 
-def _parse(content: object, key: str, updated: float) -> SavedGame:
-    match content:
-        case {
-            "path": str(path),
-            "setup": dict(setup),
-            "start": start,
-            "moves": list(moves),
-            "result": str(result),
-            "seconds": int() | float() as seconds,
-            "revision": int(revision),
-            **rest,
-        } if all(isinstance(value, str) for value in setup.values()):
-            variations = rest.get("variations", ())
-            if isinstance(variations, list | tuple):
-                return SavedGame(path, setup, start, moves, result, float(seconds), revision, key, updated, variations)
-    raise UserError("The file of this game is damaged, so it cannot be opened.")
+def _parse(content: Any, key: str, updated: float) -> SavedGame:
+    variations: Any = content.get("variations", ()) if isinstance(content, dict) else None
+    is_valid = (
+        isinstance(variations, list | tuple)
+        and "start" in content
+        and all(isinstance(content.get(name), kind) for name, kind in FIELDS.items())
+        and all(isinstance(value, str) for value in content["setup"].values())
+    )
+    require(is_valid, f"{DAMAGED}.")
+    known = {name: content[name] for name in (*FIELDS, "start")}
+    return SavedGame(**known, key=key, updated=updated, variations=variations)

@@ -20,23 +20,7 @@ BLUE, VERMILLION, PURPLE, GRAY = "#0072B2", "#D55E00", "#CC79A7", "#8A8F98"
 
 THEME_COOKIE = "theme"
 
-_TOGGLE_SOUND = """() => {
-  localStorage.setItem('sound', localStorage.getItem('sound') === 'on' ? 'off' : 'on'); showSound(); sound('move'); }"""
-
-# Keys belong to the board: Chromium's smooth scrolling would still move the page during a click that follows.
-_PREVENT_SCROLLING = """addEventListener('keydown', e => {
-  if (e.ctrlKey || e.altKey || e.metaKey) return;
-  if (e.key === ' ' ? e.target === document.body : KEYS.includes(e.key) && !e.target.closest?.(IGNORED))
-    e.preventDefault();
-})"""
 _ARROWS = "ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"
-# The browser remembers that the rules of a page were offered.
-_OFFER_RULES = """
-(() => { const box = document.querySelector('.lab-offer'), key = 'rules:' + %s;
-  if (box && !localStorage.getItem(key)) box.classList.add('on');
-  document.addEventListener('click', e => { if (e.target.closest('.lab-offer button, .lab-rules')) {
-    localStorage.setItem(key, 'seen'); box?.classList.remove('on'); } }); })()
-"""
 
 
 class Link(NamedTuple):
@@ -50,7 +34,7 @@ def frame(title: str, navigation: Sequence[PageEntry], page: PageEntry | None = 
     ui.add_css(asset(__package__, "style.css"))
     ui.colors(primary=BLUE, positive=GREEN, warning=ORANGE, negative=VERMILLION)
     ui.page_title(f"{title} · board lab")
-    ui.on_exception(lambda error: notify(f"Something went wrong; see the log of the server: {error!r}"))
+    ui.on_exception(show_error)
     cookie = ui.context.client.request.cookies.get(THEME_COOKIE, "")
     dark = ui.dark_mode({"dark": True, "light": False}.get(cookie))  # None follows the system
 
@@ -73,7 +57,7 @@ def frame(title: str, navigation: Sequence[PageEntry], page: PageEntry | None = 
         with sound_switch:
             ui.icon("volume_off").classes("off")
             ui.icon("volume_up").classes("on")
-        sound_switch.on("click", js_handler=_TOGGLE_SOUND)
+        sound_switch.on("click", js_handler="() => toggleSound()")
         theme_switch = ui.button(icon="contrast", on_click=toggle_theme).props('flat round aria-label="dark or light"')
         theme_switch.classes("lab-theme")
     ui.add_body_html(f"<script>{asset(__package__, 'shell.js')}</script>")
@@ -86,7 +70,7 @@ def frame(title: str, navigation: Sequence[PageEntry], page: PageEntry | None = 
                 see = ui.button("See the rules in three pictures", on_click=dialog.open)
                 see.props("unelevated no-caps").classes("see")
                 ui.button("No, thanks").props("flat no-caps").classes("decline")
-            ui.context.client.on_connect(lambda: ui.run_javascript(_OFFER_RULES % json.dumps(page.path)))
+            ui.context.client.on_connect(lambda: ui.run_javascript(f"offerRules({json.dumps(page.path)})"))
         yield
 
 
@@ -204,23 +188,19 @@ def sentence(message: str) -> str:
     return message[:1].upper() + message[1:] + ("" if message.endswith((".", "!", "?")) else ".")
 
 
+def show_error(error: Exception) -> None:
+    """Show what an event handler or a timer of the page has raised."""
+    is_expected = isinstance(error, UserError)
+    notify(str(error) if is_expected else f"Something went wrong; see the log of the server: {error!r}")
+
+
 @contextmanager
-def show_errors(worded: Callable[[str], str] = str) -> Iterator[None]:
-    """Show a `UserError` raised within, and suppress it; `worded` puts its message into words for a player."""
+def show_errors() -> Iterator[None]:
+    """Show a `UserError` raised within, and go on."""
     try:
         yield
     except UserError as error:
-        notify(worded(str(error)))
-
-
-def handler(work: Callable[[], Awaitable[None] | None]) -> Callable[[], Awaitable[None]]:
-    """Return an event handler that runs `work`, which may be asynchronous, and shows its errors."""
-
-    async def handle() -> None:
-        with show_errors():
-            await maybe_await(work())
-
-    return handle
+        show_error(error)
 
 
 async def maybe_await(result: Awaitable[None] | None) -> None:
@@ -259,8 +239,8 @@ def prevent_scrolling(*keys: str, ignored: Sequence[str] = ("input", "select", "
 
     The default are the elements that `ui.keyboard` ignores; a focused button always reads space.
     """
-    code = _PREVENT_SCROLLING.replace("KEYS", json.dumps([*_ARROWS, *keys]))
-    ui.run_javascript(code.replace("IGNORED", json.dumps(", ".join(ignored))))
+    arguments = json.dumps([*_ARROWS, *keys]), json.dumps(", ".join(ignored))
+    ui.run_javascript(f"preventScrolling({', '.join(arguments)})")
 
 
 def key_name(event: events.KeyEventArguments) -> str | None:

@@ -12,7 +12,6 @@ from src.algos.alphazero.agent import NetworkEvaluator, PlayConfig, SearchAgent
 from src.algos.alphazero.learning import AlphaZeroTrainer, RatedPastSelves
 from src.algos.alphazero.search import SearchConfig
 from src.algos.alphazero.self_play import TrainingBatch, gumbel_noise
-from src.algos.compute import Compute
 from src.algos.minimax import MinimaxAgent
 from src.algos.weights import build_net, export_weights
 from src.core.errors import UserError
@@ -22,73 +21,51 @@ from src.core.play.curriculum import Curriculum
 from src.core.play.game import Trait
 from src.core.runs import checkpoint
 from src.envs.tictactoe.game import TicTacToe
-from src.envs.two_player_env import OutcomeReward, VersusEnv
 from src.nets.boards import Heads, Residual
 from src.nets.flat import MLP
-from tests.algos.test_ppo import fit, rows_without_times, run_in
+from tests.algos.making import (
+    ONE_THREAD,
+    assert_same_weights,
+    fit,
+    no_curriculum,
+    rows_without_times,
+    run_in,
+    saved_learner,
+    versus,
+)
 from tests.envs.quoridor.making import make_game
 
-CPU = Compute("cpu", "float32", compile=False, threads=1)
 GAME = TicTacToe(symmetric=True)
 
 
 def alphazero(**changes: Any) -> AlphaZero:
-    settings: dict[str, Any] = {
-        "net": MLP([32]),
-        "compute": CPU,
-        "play": PlayConfig(simulations=16),
-        "search": SearchConfig(simulations=8, considered_actions=4, visit_offset=50.0, value_scale=0.25),
-        "init_from": None,
-        "total_steps": 256,
-        "seconds": None,
-        "num_envs": 16,
-        "steps_per_env": 4,
-        "opening_plies": 2,
-        "buffer_size": 400,
-        "batch_size": 32,
-        "repeats": 1.5,
-        "augment": True,
-        "gamma": 0.99,
-        "td_lambda": 0.9,
-        "vf_coef": 1.0,
-        "lr": 0.01,
-        "lr_warmup": 2,
-        "weight_decay": 0.0001,
-        "max_grad_norm": 1.0,
-        "ema_decay": 0.9,
-        "eval_every": 128,
-        "eval_episodes": 10,
-        "eval_opening_plies": 0,
-        "past_selves": 2,
-        "past_selves_games": 8,
-    }
-    return AlphaZero(**{**settings, **changes})
-
-
-def tictactoe(game: Any = GAME) -> VersusEnv:
-    reward = OutcomeReward(win=1.0, draw=0.0, loss=-1.0)
-    return VersusEnv(game, RandomAgent(), reward, "random", {"random": RandomAgent()})
+    search = SearchConfig(simulations=8, considered_actions=4, visit_offset=50.0, value_scale=0.25)
+    net = {"net": MLP([32]), "play": PlayConfig(simulations=16), "search": search, "init_from": None}
+    sizes = {"total_steps": 256, "num_envs": 16, "steps_per_env": 4, "opening_plies": 2, "buffer_size": 400}
+    training = {"batch_size": 32, "repeats": 1.5, "augment": True, "gamma": 0.99, "td_lambda": 0.9, "vf_coef": 1.0}
+    optimizer = {"lr": 0.01, "lr_warmup": 2, "weight_decay": 0.0001, "max_grad_norm": 1.0, "ema_decay": 0.9}
+    limits = {"seconds": None, "eval_every": 128, "eval_episodes": 10, "eval_opening_plies": 0}
+    settings: dict[str, Any] = {"compute": ONE_THREAD, "past_selves": 2, "past_selves_games": 8}
+    return AlphaZero(**(settings | net | sizes | training | optimizer | limits | changes))
 
 
 @pytest.fixture(scope="module")
 def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("whole")
-    fit(alphazero(), tictactoe(), folder)
+    fit(alphazero(), versus(), folder)
     return folder
 
 
 @pytest.mark.parametrize("saves", [2, 3])
 def test_a_run_that_was_killed_ends_like_one_that_was_not(tmp_path: Path, uninterrupted: Path, saves: int):
     """Four updates of 4 moves in 16 games, in which games begun before the save end after it."""
-    fit(alphazero(), tictactoe(), tmp_path, saves=saves)
-    fit(alphazero(), tictactoe(), tmp_path)
+    fit(alphazero(), versus(), tmp_path, saves=saves)
+    fit(alphazero(), versus(), tmp_path)
     rows = rows_without_times(tmp_path)
     assert len(rows) == 4
     assert rows == rows_without_times(uninterrupted)
     assert float(rows[-1]["losses/value_loss"]) > 0
-    mine, theirs = (checkpoint.load(one / "checkpoints/best.safetensors") for one in (tmp_path, uninterrupted))
-    for name, weight in mine["learner"]["weights"].items():
-        assert torch.equal(weight, theirs["learner"]["weights"][name])
+    assert_same_weights(tmp_path, uninterrupted)
 
 
 def test_it_logs_its_games_and_its_rating_above_its_first_weights(uninterrupted: Path):
@@ -104,9 +81,8 @@ def test_it_logs_its_games_and_its_rating_above_its_first_weights(uninterrupted:
 @pytest.mark.slow
 def test_it_learns_tic_tac_toe(tmp_path: Path):
     algo = alphazero(net=MLP([64]), total_steps=6400, num_envs=64, buffer_size=6400, batch_size=64, eval_every=6400)
-    agent = fit(algo, tictactoe(), tmp_path)
-    best = checkpoint.load(tmp_path / "checkpoints/best.safetensors")["learner"]
-    alone = alphazero(net=MLP([64]), play=PlayConfig(simulations=0)).load_agent(best)
+    agent = fit(algo, versus(), tmp_path)
+    alone = alphazero(net=MLP([64]), play=PlayConfig(simulations=0)).load_agent(saved_learner(tmp_path, "best"))
     score = evaluate(GAME, agent, RandomAgent(), 100, 0).total
     assert score.wins >= 85
     assert score.losses <= 10
@@ -117,9 +93,9 @@ def test_it_learns_tic_tac_toe(tmp_path: Path):
 
 def agent_of(algo: AlphaZero, simulations: int, env: Any = None) -> SearchAgent:
     torch.manual_seed(0)
-    env = env or tictactoe()
+    env = env or versus()
     saved = export_weights(build_net(algo.net, env, None), env)
-    return SearchAgent(algo.load_agent(saved).net, CPU, PlayConfig(simulations), algo.search, algo.gamma)
+    return SearchAgent(algo.load_agent(saved).net, ONE_THREAD, PlayConfig(simulations), algo.search, algo.gamma)
 
 
 def test_the_search_of_the_agent_is_reported_with_its_decision():
@@ -170,7 +146,7 @@ def test_gumbel_noise_has_its_mean_and_variance():
 def test_losses_by_hand(tmp_path: Path):
     """Two legal actions with equal logits: cross entropy log 2; values 0.5 for a target of -1: 2.25; vf_coef 2."""
     with run_in(tmp_path) as run:
-        trainer = AlphaZeroTrainer(alphazero(vf_coef=2.0), tictactoe(), run)
+        trainer = AlphaZeroTrainer(alphazero(vf_coef=2.0), versus(), run)
     logits = torch.zeros(1, 9)
     logits[0, 5] = 100.0  # illegal
     trainer.compiled = lambda observations: Heads(logits, torch.tensor([0.5]), torch.zeros(1, 0))
@@ -186,7 +162,7 @@ def test_losses_by_hand(tmp_path: Path):
 def test_openings_are_neither_searched_nor_trained_on(tmp_path: Path):
     with run_in(tmp_path) as run:
         algo = alphazero(opening_plies=3, num_envs=64, buffer_size=6400, steps_per_env=1)
-        trainer = AlphaZeroTrainer(algo, tictactoe(), run)
+        trainer = AlphaZeroTrainer(algo, versus(), run)
     (group,) = trainer.groups
     assert set(group.lengths.tolist()) == {0, 1, 2, 3}
     plies = [9 - state.count(".") for state in group.positions.roots()]
@@ -202,18 +178,18 @@ def test_openings_are_neither_searched_nor_trained_on(tmp_path: Path):
 def test_too_large_buffers_and_too_long_openings_are_refused(monkeypatch: pytest.MonkeyPatch):
     each = 4 * 2 * 9 + 5 * 9 + 10
     monkeypatch.setattr(checkpoint, "MAX_BYTES", 500 * each)
-    alphazero(buffer_size=450).check(tictactoe(), Curriculum({}, None))  # a tenth is left for the rest
+    alphazero(buffer_size=450).check(versus(), no_curriculum())  # a tenth is left for the rest
     with pytest.raises(UserError, match=r"algo.buffer_size=451 takes .* choose at most 450"):
-        alphazero(buffer_size=451).check(tictactoe(), Curriculum({}, None))
+        alphazero(buffer_size=451).check(versus(), no_curriculum())
     with pytest.raises(UserError, match="opening_plies=9 is too many"):
-        alphazero(opening_plies=9).check(tictactoe(), Curriculum({}, None))
+        alphazero(opening_plies=9).check(versus(), no_curriculum())
 
 
 def test_a_network_for_a_board_learns_quoridor(tmp_path: Path):
     game = make_game(3, walls=1, ply_limit=20, distance_maps=True)
-    env = tictactoe(game)
+    env = versus(game=game)
     algo = alphazero(net=Residual(8, 1, 1, corner_planes=True), total_steps=64, eval_every=64, eval_opening_plies=1)
-    algo.check(env, Curriculum({}, None))
+    algo.check(env, no_curriculum())
     agent = fit(algo, env, tmp_path)
     agent.check(game)
     assert agent.decide(game, game.initial(np.random.default_rng(0)), np.random.default_rng(0)).action is not None
@@ -224,7 +200,7 @@ def test_a_game_with_hidden_information_is_refused():
         traits = frozenset({Trait.TWO_PLAYER, Trait.DETERMINISTIC})
 
     with pytest.raises(UserError, match=r"it needs a game with perfect information"):
-        alphazero().check(tictactoe(Hidden(symmetric=True)), Curriculum({}, None))
+        alphazero().check(versus(game=Hidden(symmetric=True)), no_curriculum())
 
 
 def test_what_does_not_fit_is_refused():
@@ -233,7 +209,7 @@ def test_what_does_not_fit_is_refused():
     with pytest.raises(UserError, match=r"simulations=-1 must be"):
         PlayConfig(simulations=-1)
     with pytest.raises(UserError, match=r"algo=alphazero learns from itself alone: set curriculum=none"):
-        alphazero().check(tictactoe(), Curriculum({"easy": lambda env: tictactoe()}, 0.5))
+        alphazero().check(versus(), Curriculum({"easy": lambda env: versus()}, 0.5))
 
 
 def test_past_selves_are_rated_on_one_scale():
@@ -259,7 +235,7 @@ def test_past_selves_are_rated_on_one_scale():
 
 def test_priors_are_positive_for_legal_actions_only():
     logits = torch.tensor([[200.0, -200.0, 300.0, *[0.0] * 6]])
-    evaluator = NetworkEvaluator(lambda _: Heads(logits, torch.tensor([1.5]), torch.zeros(1, 0)), CPU)  # type: ignore[arg-type]
+    evaluator = NetworkEvaluator(lambda _: Heads(logits, torch.tensor([1.5]), torch.zeros(1, 0)), ONE_THREAD)  # type: ignore[arg-type]
     positions = GAME.positions(1, 1)
     positions.set_roots([0], ["..XO....."])
     priors, values = evaluator(positions).result()
@@ -274,7 +250,7 @@ def test_outputs_that_are_not_finite_are_an_error_and_not_a_move():
     positions = GAME.positions(1, 1)
     positions.set_roots([0], ["." * 9])
     with pytest.raises(UserError, match="the network returns NaN or infinite values"):
-        NetworkEvaluator(lambda _: heads, CPU)(positions).result()  # type: ignore[arg-type]
+        NetworkEvaluator(lambda _: heads, ONE_THREAD)(positions).result()  # type: ignore[arg-type]
 
 
 def test_long_searches_play_fewer_games_at_once():

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 import torch
 
-from src.algos.compute import Compute
 from src.algos.imitation import Imitation, LabeledBatchStream, cross_entropy, value_loss
 from src.algos.network_agent import InferenceConfig
 from src.core.errors import UserError
@@ -17,38 +16,25 @@ from src.envs.minesweeper.net import CellCodes
 from src.envs.minesweeper.teachers import ExactTeacher
 from src.nets.boards import Residual, aux_loss
 from src.nets.flat import MLP
-from tests.algos.test_ppo import fit, playing, read_column
+from tests.algos.making import CPU, fit, no_curriculum, playing, read_column
 from tests.envs.deployment.making import bot, make_env, small_game
 from tests.envs.minesweeper.making import make_config
 
-CPU = Compute("cpu", "float32", compile=False)
-
 
 def imitation(**changes: Any) -> Imitation:
-    settings: dict[str, Any] = {
-        "teacher": ExactTeacher(),
-        "net": Residual(8, 2, 2, encoder=CellCodes()),
+    net = {"net": Residual(8, 2, 2, encoder=CellCodes()), "play": InferenceConfig(symmetries=False), "init_from": None}
+    sizes = {"total_steps": 640, "batch_size": 32, "chunk_size": 64, "window": 2, "repeats": 2, "augment": True}
+    limits = {"seconds": None, "eval_every": 320, "eval_episodes": 20}
+    optimizer = {
         "compute": CPU,
-        "play": InferenceConfig(symmetries=False),
-        "init_from": None,
-        "total_steps": 640,
-        "seconds": None,
-        "batch_size": 32,
-        "chunk_size": 64,
-        "window": 2,
-        "repeats": 2,
         "lr": 3e-3,
         "lr_warmup": 5,
         "weight_decay": 0.0,
         "max_grad_norm": 1.0,
-        "aux_coef": 1.0,
-        "vf_coef": 0.1,
-        "augment": True,
         "ema_decay": 0.9,
-        "eval_every": 320,
-        "eval_episodes": 20,
     }
-    return Imitation(**{**settings, **changes})
+    settings: dict[str, Any] = {"teacher": ExactTeacher(), "aux_coef": 1.0, "vf_coef": 0.1}
+    return Imitation(**(settings | net | sizes | limits | optimizer | changes))
 
 
 def minesweeper(size: int = 5, mines: int = 3, **settings: Any) -> MinesweeperEnv:
@@ -107,9 +93,9 @@ def test_a_run_that_was_killed_ends_like_one_that_was_not(tmp_path: Path):
 
 def test_what_the_teacher_cannot_show_is_refused():
     with pytest.raises(UserError, match="no extra planes"):
-        imitation().check(minesweeper(compact=False, frontier=True), Curriculum({}, None))
+        imitation().check(minesweeper(compact=False, frontier=True), no_curriculum())
     with pytest.raises(UserError, match=r"choose net@algo\.net=cnn or residual"):
-        imitation(net=MLP([8])).check(minesweeper(), Curriculum({}, None))
+        imitation(net=MLP([8])).check(minesweeper(), no_curriculum())
     with pytest.raises(UserError, match=r"must not be more than algo\.chunk_size=64"):
         imitation(batch_size=200)
     with pytest.raises(UserError, match="mixtures of environments, but no stages"):
@@ -170,4 +156,4 @@ def test_boards_of_different_sizes_are_refused_in_a_mixture():
 def test_mirroring_a_game_that_is_not_symmetric_is_refused():
     algo = imitation(teacher=BotTeacher(bot(), {"itself": bot()}, 0.0), net=MLP([8]))
     with pytest.raises(UserError, match=r"algo\.augment=true mirrors the boards"):
-        algo.check(make_env(), Curriculum({}, None))
+        algo.check(make_env(), no_curriculum())

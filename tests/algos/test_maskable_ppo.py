@@ -1,4 +1,3 @@
-import csv
 import pickle
 from dataclasses import replace
 from typing import Any
@@ -11,7 +10,6 @@ from gymnasium import spaces
 from sb3_contrib.common.maskable.buffers import MaskableRolloutBuffer
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
 
-from src.algos.compute import Compute
 from src.algos.maskable_ppo import MaskablePPO, MaskedVecEnv
 from src.algos.maskable_ppo.adapter import DeviceRolloutBuffer
 from src.algos.maskable_ppo.learning import PLAY
@@ -21,43 +19,21 @@ from src.core.errors import UserError
 from src.core.play.agent import RandomAgent, SelfPlay
 from src.core.play.arena import evaluate
 from src.core.play.curriculum import Curriculum
-from src.core.runs import checkpoint
 from src.core.runs.run import Run, has_learner
 from src.envs.minesweeper.env import MinesweeperEnv
 from src.envs.tictactoe.game import TicTacToe
-from src.envs.two_player_env import OutcomeReward, VersusEnv
 from src.nets.boards import CNN, Residual
 from src.nets.flat import MLP
 from tests.algos.echo import DIGITS, EchoBatch, EchoGame, echo
+from tests.algos.making import ONE_THREAD, no_curriculum, rows_without_times, saved_learner, versus
 from tests.envs.minesweeper.making import make_config
 
-CPU = Compute("cpu", "float32", compile=False, threads=1)
-SETTINGS: dict[str, Any] = {
-    "net": MLP([32]),
-    "compute": CPU,
-    "total_steps": 256,
-    "seconds": None,
-    "num_envs": 8,
-    "steps_per_env": 16,
-    "batch_size": 64,
-    "epochs": 2,
-    "gamma": 0.99,
-    "gae_lambda": 0.95,
-    "clip_range": 0.2,
-    "ent_coef": 0.01,
-    "vf_coef": 0.5,
-    "lr": 0.001,
-    "max_grad_norm": 0.5,
-    "eval_every": 128,
-    "eval_episodes": 20,
-    "eval_opening_plies": 0,
-}
-NO_CURRICULUM = Curriculum({}, None)
-
-
-def tictactoe(opponent=None):
-    game, reward = TicTacToe(symmetric=True), OutcomeReward(1, 0, -1)
-    return VersusEnv(game, opponent or RandomAgent(), reward, "random", {"random": RandomAgent()})
+SIZES = {"total_steps": 256, "num_envs": 8, "steps_per_env": 16, "batch_size": 64, "epochs": 2}
+LOSSES = {"gamma": 0.99, "gae_lambda": 0.95, "clip_range": 0.2, "ent_coef": 0.01, "vf_coef": 0.5}
+LIMITS = {"seconds": None, "eval_every": 128, "eval_episodes": 20, "eval_opening_plies": 0}
+OPTIMIZER = {"compute": ONE_THREAD, "lr": 0.001, "max_grad_norm": 0.5}
+SETTINGS: dict[str, Any] = {"net": MLP([32])} | SIZES | LOSSES | LIMITS | OPTIMIZER
+NO_CURRICULUM = no_curriculum()
 
 
 def learner(**changes):
@@ -72,14 +48,9 @@ def fit(directory, env, curriculum=None, seed=0, run_class=Run, checkpoint_secon
         return algo.fit(env, curriculum, run)
 
 
-def rows(directory):
-    with (directory / "metrics.csv").open(newline="") as file:
-        return [{name: value for name, value in row.items() if "time/" not in name} for row in csv.DictReader(file)]
-
-
 def untrained(env):
     torch.manual_seed(0)
-    return NetworkAgent(MLP([16]).build(env.observation_space.shape, env.game.num_actions), CPU, PLAY)
+    return NetworkAgent(MLP([16]).build(env.observation_space.shape, env.game.num_actions), ONE_THREAD, PLAY)
 
 
 # The adapter
@@ -165,15 +136,15 @@ def test_it_learns_what_is_shown_under_changing_masks(tmp_path):
     agent = fit(tmp_path, echo(), total_steps=4096, lr=0.005, eval_every=1024)
     assert evaluate(EchoGame(), agent, None, 200, seed=9).total.win_rate == 1.0
     assert 0.3 < evaluate(EchoGame(), RandomAgent(), None, 200, seed=9).total.win_rate < 0.7
-    logged = rows(tmp_path)
+    logged = rows_without_times(tmp_path)
     assert float(logged[-1]["train/episode_return"]) > float(logged[0]["train/episode_return"])
     assert float(logged[-1]["losses/entropy"]) < float(logged[0]["losses/entropy"])
 
 
 @pytest.mark.slow
-def test_self_play_beats_a_random_player_at_tictactoe(tmp_path):
+def test_self_play_beats_a_random_player_at_versus(tmp_path):
     settings = {"num_envs": 32, "steps_per_env": 32, "batch_size": 256, "net": MLP([64]), "lr": 0.006, "epochs": 4}
-    env = tictactoe(SelfPlay())
+    env = versus(SelfPlay())
     agent = fit(tmp_path, env, total_steps=8000, eval_every=8000, eval_episodes=100, **settings)
     random = evaluate(env.game, RandomAgent(), RandomAgent(), 400, seed=1).total.win_rate
     assert evaluate(env.game, agent, RandomAgent(), 400, seed=1).total.win_rate > random + 0.2
@@ -181,7 +152,10 @@ def test_self_play_beats_a_random_player_at_tictactoe(tmp_path):
 
 def test_the_last_rollout_is_played_to_its_end(tmp_path):
     fit(tmp_path, echo(), total_steps=200, eval_every=1000)
-    assert [(row["step"], row["eval/win_rate"] != "") for row in rows(tmp_path)] == [("128", False), ("256", True)]
+    assert [(row["step"], row["eval/win_rate"] != "") for row in rows_without_times(tmp_path)] == [
+        ("128", False),
+        ("256", True),
+    ]
 
 
 def diverging(rewards=0.0, **changes):
@@ -242,37 +216,37 @@ def test_a_run_that_was_killed_ends_like_one_that_was_not(tmp_path, opponent):
     settings = {"total_steps": 640, "checkpoint_seconds": 0}
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     whole.mkdir(), killed.mkdir()
-    fit(whole, tictactoe(opponent()), **settings)
+    fit(whole, versus(opponent()), **settings)
     with pytest.raises(KilledError):
-        fit(killed, tictactoe(opponent()), run_class=ShortRun, **settings)
-    assert checkpoint.load(killed / "checkpoints/last.safetensors")["learner"]["step"] == 256
-    fit(killed, tictactoe(opponent()), **settings)
-    assert rows(killed) == rows(whole)
+        fit(killed, versus(opponent()), run_class=ShortRun, **settings)
+    assert saved_learner(killed)["step"] == 256
+    fit(killed, versus(opponent()), **settings)
+    assert rows_without_times(killed) == rows_without_times(whole)
     for name in ("last", "best"):
-        trees = [checkpoint.load(run / f"checkpoints/{name}.safetensors")["learner"] for run in (whole, killed)]
+        trees = [saved_learner(run, name) for run in (whole, killed)]
         assert same_tree(*trees)
 
 
 @pytest.mark.slow
 def test_the_curriculum_is_climbed_and_remembered(tmp_path):
     def ladder():
-        return Curriculum({"first": tictactoe(RandomAgent()), "second": tictactoe(RandomAgent())}, 0.01)
+        return Curriculum({"first": versus(RandomAgent()), "second": versus(RandomAgent())}, 0.01)
 
     settings = {"total_steps": 640, "checkpoint_seconds": 0}
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     whole.mkdir(), killed.mkdir()
-    fit(whole, tictactoe(SelfPlay()), ladder(), **settings)
-    assert [row["train/stage"] for row in rows(whole)] == ["0", "1", "2", "2", "2"]
+    fit(whole, versus(SelfPlay()), ladder(), **settings)
+    assert [row["train/stage"] for row in rows_without_times(whole)] == ["0", "1", "2", "2", "2"]
     with pytest.raises(KilledError):
-        fit(killed, tictactoe(SelfPlay()), ladder(), run_class=ShortRun, **settings)
-    fit(killed, tictactoe(SelfPlay()), ladder(), **settings)
-    assert rows(killed) == rows(whole)
+        fit(killed, versus(SelfPlay()), ladder(), run_class=ShortRun, **settings)
+    fit(killed, versus(SelfPlay()), ladder(), **settings)
+    assert rows_without_times(killed) == rows_without_times(whole)
 
 
 # The policy and the rollout buffer
 
 
-def policy(net, compute=CPU, shape=(4, 5, 5)):
+def policy(net, compute=ONE_THREAD, shape=(4, 5, 5)):
     torch.manual_seed(0)
     box = spaces.Box(0.0, 1.0, shape, np.float32)
     return NetworkPolicy(box, spaces.Discrete(25), lambda _: 0.001, architecture=net, compute=compute)
@@ -303,7 +277,7 @@ def test_the_policy_computes_in_the_configured_precision(monkeypatch):
     seen, masks = torch.rand(3, 4, 5, 5), np.ones((3, 25), bool)
     dtypes = []
     for precision in ("float32", "bfloat16"):
-        built = policy(Residual(8, 1, 1), replace(CPU, precision=precision))
+        built = policy(Residual(8, 1, 1), replace(ONE_THREAD, precision=precision))
         built.net.trunk.register_forward_hook(lambda *call: dtypes.append(call[-1].dtype))  # its output
         _, values, log_probs = built(seen, action_masks=masks)
         assert built.predict_values(seen).dtype == values.dtype == log_probs.dtype == torch.float32
@@ -341,21 +315,21 @@ def test_every_network_learns(tmp_path, net, compact):
     env = MinesweeperEnv(make_config(rows=4, cols=4, mines=3, max_steps=20, compact=compact))
     agent = fit(tmp_path, env, net=net)
     assert len(agent.exported_network(env.game)(torch.from_numpy(env.reset(seed=0)[0][None]))) == 2
-    first, last = (checkpoint.load(tmp_path / f"checkpoints/{name}.safetensors") for name in ("best", "last"))
-    for name, weight in last["learner"]["weights"].items():
-        assert first["learner"]["weights"][name].shape == weight.shape
+    best, last = (saved_learner(tmp_path, name)["weights"] for name in ("best", "last"))
+    for name, weight in last.items():
+        assert best[name].shape == weight.shape
         assert "aux_head" not in name, "sb3-contrib has no loss for it"
 
 
 def test_the_learning_rate_follows_a_cosine_over_the_whole_run(tmp_path):
     fit(tmp_path, echo(), total_steps=512, eval_every=1000)
-    rates = [float(row["train/lr"]) / SETTINGS["lr"] for row in rows(tmp_path)]
+    rates = [float(row["train/lr"]) / SETTINGS["lr"] for row in rows_without_times(tmp_path)]
     assert rates == pytest.approx([1, (1 + 0.5**0.5) / 2, 0.5, (1 - 0.5**0.5) / 2])
 
 
 def test_a_limit_of_seconds_ends_the_run_with_an_evaluation(tmp_path):
     fit(tmp_path, echo(), total_steps=10**9, seconds=1e-3, eval_every=10**9)
-    logged = rows(tmp_path)
+    logged = rows_without_times(tmp_path)
     assert logged[-1]["step"] == "128"
     assert logged[-1]["eval/win_rate"]
 
@@ -372,7 +346,7 @@ def test_what_cannot_be_learned_is_refused_before_anything_is_written():
             seen, info = super().reset(**options)
             return torch.from_numpy(seen), info
 
-    env = tictactoe()
+    env = versus()
     with pytest.raises(UserError, match=r"warm_up\.other differs in observations or actions"):
         learner().check(env, Curriculum({"other": echo()}, 0.5))
     with pytest.raises(UserError, match="works on numpy arrays"):
@@ -382,18 +356,20 @@ def test_what_cannot_be_learned_is_refused_before_anything_is_written():
         learner().check(env, NO_CURRICULUM)
     learner(eval_opening_plies=1).check(env, NO_CURRICULUM)
     with pytest.raises(UserError, match=r"algo\.compute\.precision=float16 needs a scaled loss"):
-        learner(compute=replace(CPU, precision="float16"))
+        learner(compute=replace(ONE_THREAD, precision="float16"))
 
 
 def test_the_same_seed_gives_the_same_run(tmp_path):
     for name, seed in (("a", 3), ("b", 3), ("c", 4)):
         (tmp_path / name).mkdir()
-        fit(tmp_path / name, tictactoe(), seed=seed)
-    assert rows(tmp_path / "a") == rows(tmp_path / "b") != rows(tmp_path / "c")
+        fit(tmp_path / name, versus(), seed=seed)
+    assert (
+        rows_without_times(tmp_path / "a") == rows_without_times(tmp_path / "b") != rows_without_times(tmp_path / "c")
+    )
 
 
 def test_a_checkpoint_is_read_without_pickle_and_without_the_environment(tmp_path, monkeypatch):
-    trained = fit(tmp_path, tictactoe())
+    trained = fit(tmp_path, versus())
 
     def refuse(*_, **__):
         raise AssertionError("nothing is unpickled")
@@ -402,8 +378,7 @@ def test_a_checkpoint_is_read_without_pickle_and_without_the_environment(tmp_pat
         monkeypatch.setattr(owner, name, refuse)
     game = TicTacToe(symmetric=True)
     for name in ("last", "best"):
-        saved = checkpoint.load(tmp_path / f"checkpoints/{name}.safetensors")["learner"]
-        agent = learner().load_agent(saved)
+        agent = learner().load_agent(saved_learner(tmp_path, name))
         agent.check(game)
     views = ["." * 9, "X...O...."]
     pairs = zip(

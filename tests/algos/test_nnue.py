@@ -12,7 +12,6 @@ import pytest
 import torch
 
 from src.algos.alphabeta import AlphaBetaAgent, DifficultyConfig
-from src.algos.compute import Compute
 from src.algos.nnue.agent import EvaluationAgent, EvaluationNetwork, PlayConfig, numpy_weights
 from src.algos.nnue.games import PROVEN, GamePlan, SelfPlayConfig, evaluation_of, play_game, stored_score
 from src.algos.nnue.learning import NNUE, Dataset, NNUETrainer, score_scale, unpacked, win_probabilities
@@ -28,8 +27,16 @@ from src.core.seeding import generator
 from src.envs.quoridor.learned_evaluation import RECORD
 from src.envs.quoridor.search.nnue import load_network
 from src.envs.tictactoe.game import TicTacToe
-from src.envs.two_player_env import OutcomeReward, VersusEnv
-from tests.algos.test_ppo import fit, rows_without_times, run_in
+from src.envs.two_player_env import VersusEnv
+from tests.algos.making import (
+    ONE_THREAD,
+    assert_same_weights,
+    fit,
+    rows_without_times,
+    run_in,
+    saved_learner,
+    versus,
+)
 from tests.envs.quoridor.making import GAME, make_game
 from tests.marks import mostly_slow
 
@@ -42,39 +49,17 @@ EVALUATION = evaluation_of(GAME)
 
 
 def nnue(**changes: Any) -> NNUE:
-    settings: dict[str, Any] = {
-        "compute": Compute("cpu", "float32", compile=False, threads=1),
-        "play": PlayConfig(seconds=None, nodes=30, threads=1),
-        "self_play": SELF_PLAY,
-        "first_player": FIRST_PLAYER,
-        "init_from": None,
-        "positions": None,
-        "total_steps": 2 * 4 * 32,
-        "seconds": None,
-        "generations": 2,
-        "games": 3,
-        "window": 2,
-        "reset_weights": True,
-        "workers": 0,
-        "score_weight": 0.5,
-        "holdout": 0.1,
-        "batch_size": 32,
-        "augment": True,
-        "lr": 0.005,
-        "lr_warmup": 2,
-        "weight_decay": 0.0001,
-        "max_grad_norm": 1.0,
-        "eval_every": 96,
-        "eval_episodes": 4,
-        "eval_nodes": 20,
-        "eval_opening_plies": 2,
-    }
-    return NNUE(**{**settings, **changes})
+    play = {"play": PlayConfig(seconds=None, nodes=30, threads=1), "self_play": SELF_PLAY, "first_player": FIRST_PLAYER}
+    games = {"positions": None, "generations": 2, "games": 3, "window": 2, "reset_weights": True, "workers": 0}
+    training = {"total_steps": 2 * 4 * 32, "score_weight": 0.5, "holdout": 0.1, "batch_size": 32, "augment": True}
+    optimizer = {"lr": 0.005, "lr_warmup": 2, "weight_decay": 0.0001, "max_grad_norm": 1.0, "compute": ONE_THREAD}
+    limits = {"seconds": None, "eval_every": 96, "eval_episodes": 4, "eval_nodes": 20, "eval_opening_plies": 2}
+    settings: dict[str, Any] = {"init_from": None} | play | games | training | optimizer | limits
+    return NNUE(**(settings | changes))
 
 
 def quoridor(game: Any = GAME) -> VersusEnv:
-    reward = OutcomeReward(win=1.0, draw=0.0, loss=-1.0)
-    return VersusEnv(game, RandomAgent(), reward, "random", {"random": RandomAgent()})
+    return versus(game=game)
 
 
 def labeled(*rows: tuple[int, int]) -> np.ndarray:
@@ -205,9 +190,7 @@ def test_a_run_that_was_killed_ends_like_one_that_was_not(tmp_path: Path, uninte
     assert rows == rows_without_times(uninterrupted)
     name = "network.safetensors"
     assert (tmp_path / name).read_bytes() == (uninterrupted / name).read_bytes()
-    mine, theirs = (checkpoint.load(one / "checkpoints/best.safetensors") for one in (tmp_path, uninterrupted))
-    for name, weight in mine["learner"]["weights"].items():
-        assert torch.equal(weight, theirs["learner"]["weights"][name])
+    assert_same_weights(tmp_path, uninterrupted)
 
 
 def test_a_best_checkpoint_without_tensors_is_refused(tmp_path: Path, uninterrupted: Path):
@@ -235,7 +218,7 @@ def test_the_window_drops_the_earliest_generation(tmp_path: Path):
     first, second = (float(row["train/replay_size"]) for row in rows_without_times(tmp_path))
     count = sum(len(game.records) for game in nnue().play_games(GAME, None, 0, 0, range(3)))
     assert first == count - round(count / 10)
-    state = checkpoint.load(tmp_path / "checkpoints/last.safetensors")["learner"]
+    state = saved_learner(tmp_path)
     (part,) = state["parts"]
     assert second == len(part.view(RECORD)) - round(len(part.view(RECORD)) / 10)
 
@@ -246,7 +229,7 @@ def test_a_generation_is_trained_from_random_weights_or_those_before(
 ):
     """With steps too small to change a weight."""
     fit(nnue(lr=1e-12, weight_decay=0.0, reset_weights=reset_weights), quoridor(), tmp_path)
-    trained = checkpoint.load(tmp_path / "checkpoints/last.safetensors")["learner"]["weights"]
+    trained = saved_learner(tmp_path)["weights"]
     torch.manual_seed(int(generator(0, *names).integers(2**62)))
     for name, weight in EvaluationNetwork(EVALUATION.layers).state_dict().items():
         assert torch.allclose(trained[name], weight, atol=1e-9)
@@ -292,7 +275,7 @@ def test_a_run_on_files_resumes_only_with_the_same_files(tmp_path: Path):
 @pytest.mark.slow
 def test_the_network_of_init_from_plays_the_first_games(tmp_path: Path, uninterrupted: Path):
     algo = nnue(init_from=str(uninterrupted), generations=1)
-    best = checkpoint.load(uninterrupted / "checkpoints/best.safetensors")["learner"]["weights"]
+    best = saved_learner(uninterrupted, "best")["weights"]
     with run_in(tmp_path / "one") as run:
         trainer = NNUETrainer(algo, quoridor(), run)
         assert all(torch.equal(weight, best[name]) for name, weight in trainer.net.state_dict().items())
@@ -308,7 +291,7 @@ def test_the_network_of_init_from_plays_the_first_games(tmp_path: Path, uninterr
 
 
 def test_the_agent_plays_and_analyzes_by_the_search_of_its_network(uninterrupted: Path):
-    best = checkpoint.load(uninterrupted / "checkpoints/best.safetensors")["learner"]
+    best = saved_learner(uninterrupted, "best")
     agent = nnue().load_agent(best)
     agent.check(GAME)
     assert isinstance(agent, StoppableAgent)

@@ -1,6 +1,5 @@
 """PPO: hand-computed updates, learning on a tiny game, bitwise resume."""
 
-import csv
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -18,25 +17,35 @@ from src.algos.selection import selection_metrics
 from src.algos.trainer import Optimizer, OptimizerConfig
 from src.algos.weights import build_net, export_weights, load_network
 from src.core.errors import UserError
-from src.core.play.agent import Agent, Decision, RandomAgent, SelfPlay
+from src.core.play.agent import Agent, SelfPlay
 from src.core.play.curriculum import Curriculum
 from src.core.play.past_selves import CURRENT, PastSelves
 from src.core.runs import checkpoint
-from src.core.runs.run import Run, has_learner
+from src.core.runs.run import has_learner
 from src.envs.minesweeper.env import MinesweeperEnv
 from src.envs.minesweeper.net import CellCodes
-from src.envs.minesweeper.strategy import RevealSafeCells
-from src.envs.tictactoe.game import TicTacToe
-from src.envs.two_player_env import OutcomeReward, VersusEnv
 from src.nets.boards import CNN, Heads, Residual
 from src.nets.flat import MLP
 from tests.algos.echo import EchoBatch, echo
+from tests.algos.making import (
+    CPU,
+    PLAIN_WEIGHTS,
+    WEIGHTS,
+    fit,
+    minesweeper,
+    no_curriculum,
+    playing,
+    ppo,
+    read_column,
+    rows_without_times,
+    run_in,
+    saved_learner,
+    strategy,
+    versus,
+)
+from tests.core.fixed import FirstMove
 from tests.envs.minesweeper.making import make_config
 from tests.marks import mostly_slow
-
-CPU = Compute("cpu", "float32", compile=False)
-WEIGHTS = LossWeights(clip_range=0.2, clip_range_vf=0.2, vf_coef=0.5, ent_coef=0.01, aux_coef=0.1)
-PLAIN_WEIGHTS = LossWeights(clip_range=0.2, clip_range_vf=None, vf_coef=0.5, ent_coef=0.01, aux_coef=0.0)
 
 
 def column(*values: Any) -> torch.Tensor:
@@ -151,7 +160,7 @@ def test_sure_cells_are_revealed_in_one_step_that_is_no_choice():
 def test_learning_with_sure_cells(tmp_path: Path):
     env = minesweeper("torch", first_click="uniform")
     algo = ppo(play=playing(train_below=0.6, rollout_fraction=0.5), total_steps=256)
-    algo.check(env, plain_ladder())
+    algo.check(env, no_curriculum())
     fit(algo, env, tmp_path)
     assert all(0 <= share < 1 for share in read_column(tmp_path, "train/chosen_share"))
 
@@ -159,11 +168,11 @@ def test_learning_with_sure_cells(tmp_path: Path):
 def test_sure_cells_need_an_auxiliary_head_and_laid_mines():
     config = make_config(H=4, W=5, mine_count=2, flag_actions=False, first_click="uniform")
     planes, play = MinesweeperEnv(config, backend="torch"), playing(train_below=0.1)
-    ppo(play=play).check(planes, plain_ladder())
+    ppo(play=play).check(planes, no_curriculum())
     with pytest.raises(UserError, match="this network has no auxiliary head"):
-        ppo(play=play, net=MLP([8]), losses=PLAIN_WEIGHTS).check(planes, plain_ladder())
+        ppo(play=play, net=MLP([8]), losses=PLAIN_WEIGHTS).check(planes, no_curriculum())
     with pytest.raises(UserError, match="after the first click"):
-        ppo(play=play).check(minesweeper("torch"), plain_ladder())
+        ppo(play=play).check(minesweeper("torch"), no_curriculum())
 
 
 def batch_of(size: int, **fields: torch.Tensor) -> RolloutBatch:
@@ -272,80 +281,6 @@ def test_moments_are_loaded_in_the_memory_format_of_their_weights(tmp_path: Path
         assert torch.equal(one, other)
 
 
-def ppo(**changes: Any) -> PPO:
-    settings: dict[str, Any] = {
-        "net": CNN(16, encoder=CellCodes()),
-        "compute": CPU,
-        "play": InferenceConfig(symmetries=False),
-        "losses": WEIGHTS,
-        "init_from": None,
-        "total_steps": 512,
-        "seconds": None,
-        "num_envs": 8,
-        "steps_per_env": 8,
-        "mini_batches": 2,
-        "epochs": 2,
-        "gamma": 0.99,
-        "gae_lambda": 0.95,
-        "lr": 1e-3,
-        "lr_warmup": 0,
-        "weight_decay": 0.0,
-        "max_grad_norm": 0.5,
-        "target_kl": None,
-        "eval_every": 128,
-        "eval_episodes": 10,
-    }
-    return PPO(**{**settings, **changes})
-
-
-def strategy(**changes: Any) -> RevealSafeCells:
-    settings: dict[str, Any] = {"play_below": 0.0, "train_below": 0.0, "rollout_fraction": 1.0, "frontier_updates": 0}
-    return RevealSafeCells(**(settings | changes))
-
-
-def playing(**changes: Any) -> InferenceConfig:
-    return InferenceConfig(symmetries=False, strategy=strategy(**changes))
-
-
-def minesweeper(backend: Any = "numpy", size: int = 4, mines: int = 2, **settings: Any) -> MinesweeperEnv:
-    config = make_config(H=size, W=size, mine_count=mines, flag_actions=False, compact=True, **settings)
-    return MinesweeperEnv(config, backend=backend)
-
-
-def run_in(folder: Path) -> Run:
-    folder.mkdir(exist_ok=True)
-    return Run(folder, {"seed": 0, "checkpoint_seconds": 1e9}, None)
-
-
-@contextmanager
-def killed_after(saves: int, folder: Path) -> Iterator[Run]:
-    """A run that saves as often as possible and is killed right after the `saves`th save."""
-    done = 0
-    with run_in(folder) as run, pytest.raises(KeyboardInterrupt):  # noqa: PT012 (all of it up to there)
-        run._checkpoint_seconds = 0
-        save = run.save
-
-        def save_and_die(learner: dict[str, Any] | None) -> None:
-            nonlocal done
-            save(learner)
-            done += learner is not None  # a new run first saves that there is none
-            if done == saves:
-                raise KeyboardInterrupt
-
-        run.save = save_and_die  # type: ignore[method-assign]
-        yield run
-
-
-def plain_ladder() -> Curriculum:
-    return Curriculum({}, None)
-
-
-def fit(algo: Any, env: Any, folder: Path, curriculum: Curriculum | None = None, saves: int | None = None) -> Any:
-    """Train in a run that is killed right after the `saves`th save, if given."""
-    with run_in(folder) if saves is None else killed_after(saves, folder) as run:
-        return algo.fit(env, curriculum or plain_ladder(), run)
-
-
 @pytest.mark.parametrize("truncates", mostly_slow([True, False], fast=1))
 def test_it_learns_to_name_what_it_is_shown_among_what_may_be_named(tmp_path: Path, truncates: bool):
     env = echo(lambda num_envs: EchoBatch(num_envs, rounds=2, truncates=truncates))
@@ -363,16 +298,6 @@ def win_rate(env: Any, agent: Agent) -> float:
 def untrained(algo: PPO, env: Any) -> dict[str, Any]:
     torch.manual_seed(0)
     return export_weights(build_net(algo.net, env, None), env)
-
-
-def read_column(folder: Path, name: str) -> list[float]:
-    with (folder / "metrics.csv").open() as file:
-        return [float(row[name]) for row in csv.DictReader(file) if row.get(name)]
-
-
-def rows_without_times(folder: Path) -> list[dict[str, str]]:
-    with (folder / "metrics.csv").open() as file:
-        return [{k: v for k, v in row.items() if not k.startswith("time/")} for row in csv.DictReader(file)]
 
 
 FOUR_UPDATES = ppo(total_steps=4 * 8 * 8, play=playing(frontier_updates=2))
@@ -402,9 +327,9 @@ def test_divergence_reports_its_step_and_keeps_the_checkpoint(tmp_path: Path):
     with run_in(tmp_path / "run") as run:
         run._checkpoint_seconds = 0
         with pytest.raises(UserError, match="diverged at step"):
-            algo.fit(minesweeper(), plain_ladder(), run)
+            algo.fit(minesweeper(), no_curriculum(), run)
     if has_learner(tmp_path / "run"):
-        weights = checkpoint.load(tmp_path / "run/checkpoints/last.safetensors")["learner"]["weights"]
+        weights = saved_learner(tmp_path / "run")["weights"]
         assert all(torch.isfinite(weight).all() for weight in weights.values())
 
 
@@ -426,24 +351,19 @@ def test_the_value_of_where_a_game_was_cut_off_is_in_its_last_reward(tmp_path: P
 @pytest.mark.slow
 def test_resuming_against_oneself_is_exact_and_a_ladder_may_end_there(tmp_path: Path):
     def learn(folder: Path, saves: int | None = None) -> None:
-        ladder = Curriculum({"random": versus(RandomAgent())}, promote_at=0.01)
+        ladder = Curriculum({"random": versus()}, promote_at=0.01)
         algo = ppo(total_steps=384, eval_every=192, gamma=1.0, losses=PLAIN_WEIGHTS)
         fit(algo, versus(SelfPlay()), folder, ladder, saves)
 
     learn(tmp_path / "whole")
     learn(tmp_path / "killed", saves=4)
-    saved = checkpoint.load(tmp_path / "killed/checkpoints/last.safetensors")["learner"]
+    saved = saved_learner(tmp_path / "killed")
     met = saved["opponent"]["weights"]
     assert any(not torch.equal(met[name], weight) for name, weight in saved["weights"].items()), "it is of before"
     learn(tmp_path / "killed")
     assert read_column(tmp_path / "whole", "train/stage")[-1] == 1
     for name in ("losses/loss", "eval/win_rate", "train/episode_return"):
         assert read_column(tmp_path / "killed", name) == read_column(tmp_path / "whole", name)
-
-
-def versus(opponent: Agent) -> VersusEnv:
-    game = TicTacToe(symmetric=True)
-    return VersusEnv(game, opponent, OutcomeReward(1.0, 0.0, -1.0), "random", {"random": RandomAgent()})
 
 
 @pytest.mark.parametrize(
@@ -455,17 +375,17 @@ def versus(opponent: Agent) -> VersusEnv:
 )
 def test_what_cannot_be_learned_is_refused_before_anything_is_written(changes: dict[str, Any], message: str):
     with pytest.raises(UserError, match=message):
-        ppo(**changes).check(minesweeper(), plain_ladder())
+        ppo(**changes).check(minesweeper(), no_curriculum())
 
 
 def test_play_that_only_minesweeper_allows_is_refused_elsewhere():
     with pytest.raises(UserError, match="this game is not symmetric"):
-        ppo(play=InferenceConfig(symmetries=True)).check(versus(RandomAgent()), plain_ladder())
+        ppo(play=InferenceConfig(symmetries=True)).check(versus(), no_curriculum())
     with pytest.raises(UserError, match=r"set algo\.play\.strategy=null"):
-        ppo(play=playing(), losses=PLAIN_WEIGHTS).check(versus(RandomAgent()), plain_ladder())
+        ppo(play=playing(), losses=PLAIN_WEIGHTS).check(versus(), no_curriculum())
     with pytest.raises(UserError, match=r"this game has no auxiliary task: set algo\.losses\.aux_coef=0"):
-        ppo().check(versus(RandomAgent()), plain_ladder())
-    ppo(losses=PLAIN_WEIGHTS).check(versus(RandomAgent()), plain_ladder())
+        ppo().check(versus(), no_curriculum())
+    ppo(losses=PLAIN_WEIGHTS).check(versus(), no_curriculum())
 
 
 def test_unknown_auxiliary_targets_have_no_loss():
@@ -503,7 +423,7 @@ def test_it_starts_from_the_network_of_another_run(tmp_path: Path):
 @contextmanager
 def started(algo: PPO, env: Any, folder: Path) -> Iterator[PPOTrainer]:
     with run_in(folder) as run:
-        learning = PPOTrainer(algo, env, plain_ladder(), run)
+        learning = PPOTrainer(algo, env, no_curriculum(), run)
         learning.start()
         yield learning
 
@@ -616,20 +536,13 @@ def test_stalling_is_reported_once(tmp_path: Path, caplog: pytest.LogCaptureFixt
     assert "may be stalling" not in caplog.text
 
 
-class FirstMove(Agent):
-    deterministic = True
-
-    def decide(self, game: Any, view: Any, rng: np.random.Generator) -> Decision:
-        return Decision(game.legal_actions(view)[0])
-
-
 def test_a_checkpoint_is_not_chosen_by_the_same_two_games(tmp_path: Path):
-    env = versus(RandomAgent())
+    env = versus()
     env.baselines = {"first": FirstMove()}
     settings: dict[str, Any] = {"losses": PLAIN_WEIGHTS}
     with pytest.raises(UserError, match="both players are deterministic"):
-        ppo(**settings).check(env, plain_ladder())
-    ppo(**settings, eval_opening_plies=2).check(env, plain_ladder())
+        ppo(**settings).check(env, no_curriculum())
+    ppo(**settings, eval_opening_plies=2).check(env, no_curriculum())
 
 
 def test_bfloat16_is_used_where_the_hardware_multiplies_it(monkeypatch: pytest.MonkeyPatch):
@@ -666,7 +579,7 @@ def test_resuming_against_past_selves_is_exact(tmp_path: Path):
     whole = learn(tmp_path / "whole")
     assert len(whole.snapshots) == 3, "no more than its size, of six"
     learn(tmp_path / "killed", saves=5)
-    saved = checkpoint.load(tmp_path / "killed/checkpoints/last.safetensors")["learner"]
+    saved = saved_learner(tmp_path / "killed")
     kept = saved["past_selves"]["0"]
     assert len(kept["snapshots"]) > 1
     assert kept["recent"][0], "games that are not in the statistics yet"
@@ -698,7 +611,7 @@ def test_a_snapshot_plays_as_the_learner_did(tmp_path: Path):
 @pytest.mark.slow
 def test_a_stage_against_past_selves_begins_with_its_first_snapshot(tmp_path: Path):
     opponent = past_selves()
-    ladder = Curriculum({"random": versus(RandomAgent())}, promote_at=0.01)
+    ladder = Curriculum({"random": versus()}, promote_at=0.01)
     fit(ppo(total_steps=384, eval_every=128, losses=PLAIN_WEIGHTS), versus(opponent), tmp_path, ladder)
     assert ladder.stage == 1
     assert [snapshot.number for snapshot in opponent.snapshots] == [0, 1, 2]

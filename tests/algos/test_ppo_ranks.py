@@ -14,9 +14,8 @@ from src.core.errors import UserError
 from src.core.runs import checkpoint
 from src.core.runs.run import Run
 from tests.algos import two_ranks
-from tests.algos.test_ppo import minesweeper, plain_ladder, ppo, read_column
+from tests.algos.making import minesweeper, no_curriculum, ppo, read_column, rows_without_times, saved_learner
 from tests.lab import ROOT, read_json
-from tests.test_train import rows_without_times
 
 pytestmark = pytest.mark.slow
 
@@ -61,7 +60,7 @@ def test_an_evaluation_is_shared_and_comes_to_the_same(results: Path):
 def test_a_stopped_run_of_two_ranks_ends_like_a_whole_one(results: Path):
     assert rows_without_times(results / "killed") == rows_without_times(results / "whole")
     assert read_column(results / "whole", "step")[-1] == 320
-    saved = checkpoint.load(results / "killed/checkpoints/last.safetensors")["learner"]
+    saved = saved_learner(results / "killed")
     (other,) = saved["other_ranks"]
     of_ranks = [len(rank["groups"][0]["episode_lengths"]) for rank in (saved, other)]
     assert of_ranks == [4, 4], "half of the games each"
@@ -71,7 +70,7 @@ def test_a_stopped_run_of_two_ranks_ends_like_a_whole_one(results: Path):
 def test_a_run_must_be_resumed_with_the_same_number_of_ranks(results: Path):
     folder, refusal = results / "killed", "this run has 2 ranks: resume it with torchrun"
     with Run(folder, two_ranks.CONFIG, None) as run, pytest.raises(UserError, match=refusal):
-        ppo(total_steps=320).fit(minesweeper(), plain_ladder(), run)
+        ppo(total_steps=320).fit(minesweeper(), no_curriculum(), run)
 
 
 def test_torchrun_trains_one_run(tmp_path: Path):
@@ -116,7 +115,7 @@ def test_what_cannot_be_shared_is_refused(tmp_path: Path):
 def test_games_that_cannot_be_shared_evenly_are_refused(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(ranks, "world_size", lambda: 3)
     with pytest.raises(UserError, match="num_envs=8 must be a multiple of the 3 ranks"):
-        ppo().check(minesweeper(), plain_ladder())
+        ppo().check(minesweeper(), no_curriculum())
 
 
 def test_alone_everything_is_handed_back():

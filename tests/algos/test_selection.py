@@ -4,33 +4,21 @@ import pytest
 
 from src.algos.minimax import MinimaxAgent
 from src.algos.selection import selection_error, selection_metrics, selection_score
-from src.core.play.agent import Agent, Decision, RandomAgent
+from src.core.play.agent import RandomAgent
 from src.core.play.arena import walk_replies
-from src.core.play.curriculum import Curriculum
 from src.core.runs.run import Run
-from src.envs.tictactoe.game import TicTacToe
-from src.envs.two_player_env import OutcomeReward, VersusEnv
+from tests.algos.making import PLAIN_WEIGHTS, minesweeper, no_curriculum, ppo, run_in, versus
 from tests.algos.test_imitation import imitation
 from tests.algos.test_maskable_ppo import learner as maskable_ppo
-from tests.algos.test_ppo import PLAIN_WEIGHTS, minesweeper, ppo, run_in
-
-REWARD = OutcomeReward(1.0, 0.0, -1.0)
-
-
-class Lowest(Agent):
-    deterministic = True
-
-    def decide(self, game, view, rng):
-        return Decision(game.legal_actions(view)[0])
+from tests.core.fixed import FirstMove
 
 
 def test_where_every_line_can_be_walked_the_share_not_lost_counts():
-    game = TicTacToe(symmetric=True)
-    env = VersusEnv(game, RandomAgent(), REWARD, "random", {"random": RandomAgent()})
-    lines = [walk_replies(game, Lowest(), seat) for seat in (0, 1)]
+    env = versus()
+    lines = [walk_replies(env.game, FirstMove(), seat) for seat in (0, 1)]
     lost, total = sum(tally.losses for tally in lines), sum(tally.games for tally in lines)
     assert 0 < lost < total
-    metrics = selection_metrics(env, Lowest(), 2, seed=0)
+    metrics = selection_metrics(env, FirstMove(), 2, seed=0)
     assert selection_score(metrics) == metrics["eval/not_lost_share"] == 1 - lost / total
     assert metrics["eval/episodes"] == 2, "the win rate is logged as well"
     assert metrics["eval/elo_low"] < metrics["eval/elo"] < metrics["eval/elo_high"]
@@ -50,7 +38,7 @@ def test_the_best_checkpoint_allows_for_the_noise_of_its_evaluation(learner, mon
 
     monkeypatch.setattr(Run, "save_best", spy)
     with run_in(tmp_path) as run:
-        learner(eval_episodes=20).fit(minesweeper(), Curriculum({}, None), run)
+        learner(eval_episodes=20).fit(minesweeper(), no_curriculum(), run)
     assert all(error == pytest.approx((score * (1 - score) / 20) ** 0.5) for score, error in found)
     assert any(error > 0 for _, error in found)
 
@@ -66,15 +54,14 @@ def test_ppo_opens_its_evaluations_with_random_moves(plies, monkeypatch, tmp_pat
         return selection_metrics(env, agent, episodes, seed, opening_plies)
 
     monkeypatch.setattr(trainer, "selection_metrics", spy)
-    env = VersusEnv(TicTacToe(symmetric=True), RandomAgent(), REWARD, "random", {"random": RandomAgent()})
-    with Run(tmp_path, {"seed": 0, "checkpoint_seconds": 1e9, "composition": {}}, None) as run:
-        ppo(total_steps=64, losses=PLAIN_WEIGHTS, eval_opening_plies=plies).fit(env, Curriculum({}, None), run)
+    env = versus()
+    with run_in(tmp_path) as run:
+        ppo(total_steps=64, losses=PLAIN_WEIGHTS, eval_opening_plies=plies).fit(env, no_curriculum(), run)
     assert set(asked) == {plies}
 
 
 def test_elo_counts_a_draw_as_half_and_one_player_has_none():
-    game = TicTacToe(symmetric=True)
-    env = VersusEnv(game, RandomAgent(), REWARD, "random", {"best": MinimaxAgent()})
+    env = versus(baselines={"best": MinimaxAgent()})
     drawn = selection_metrics(env, MinimaxAgent(), 10, seed=0)
     assert (drawn["eval/win_rate"], drawn["eval/elo"]) == (0.0, pytest.approx(0.0)), "equals draw all their games"
     alone = selection_metrics(minesweeper(), RandomAgent(), 4, seed=0)
@@ -83,9 +70,9 @@ def test_elo_counts_a_draw_as_half_and_one_player_has_none():
 
 def test_with_several_baselines_the_games_against_all_count():
     baselines = {"best": MinimaxAgent(), "random": RandomAgent()}
-    env = VersusEnv(TicTacToe(symmetric=True), RandomAgent(), REWARD, "random", baselines)
+    env = versus(baselines=baselines)
     metrics = selection_metrics(env, RandomAgent(), 39, seed=0)
-    alone = [VersusEnv(env.game, RandomAgent(), REWARD, "random", {"one": one}) for one in baselines.values()]
+    alone = [versus(baselines={"one": one}) for one in baselines.values()]
     rates = [selection_metrics(one, RandomAgent(), 20, seed=0)["eval/win_rate"] for one in alone]
     assert (metrics["eval/episodes"], metrics["eval/all/episodes"]) == (20, 40), "39, rounded up to whole pairs"
     assert metrics["eval/win_rate"] == rates[0] != rates[1]

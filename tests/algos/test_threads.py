@@ -13,20 +13,25 @@ from src.algos.compute import Compute, torch_threads
 from src.algos.network_agent import InferenceConfig, NetworkAgent
 from src.core.errors import UserError
 from src.core.play.agent import Agent
-from src.core.play.curriculum import Curriculum
-from src.core.runs import checkpoint
 from src.core.runs.config_file import read_config
 from src.core.runs.run import Run
 from src.nets.boards import CNN
+from tests.algos.making import (
+    CPU,
+    assert_same_weights,
+    killed_after,
+    no_curriculum,
+    ppo,
+    rows_without_times,
+    run_in,
+)
 from tests.algos.test_imitation import imitation
 from tests.algos.test_imitation import minesweeper as board
 from tests.algos.test_maskable_ppo import learner as maskable_ppo
-from tests.algos.test_ppo import CPU, killed_after, ppo, run_in
 from tests.lab import Lab
-from tests.test_sweep import SWEEP, need
-from tests.test_train import results_without_times, rows_without_times
+from tests.test_sweep import SWEEP, need_launchers
+from tests.test_train import results_without_times
 
-NO_LADDER = Curriculum({}, None)
 TWO = replace(CPU, threads=2)
 LARGE = {"num_envs": 64, "steps_per_env": 16, "total_steps": 1024}  # batches whose sums are split over threads
 LEARNERS: dict[str, Callable[[], Any]] = {
@@ -39,21 +44,15 @@ LEARNERS: dict[str, Callable[[], Any]] = {
 def fit(run: Run, name: str, available: int) -> Agent:
     """Train while torch would use `available` threads by default."""
     with torch_threads(available):
-        agent = LEARNERS[name]().fit(board(size=8, mines=10), NO_LADDER, run)
+        agent = LEARNERS[name]().fit(board(size=8, mines=10), no_curriculum(), run)
         assert torch.get_num_threads() == available, "as before"
     return agent
-
-
-def weights(folder: Path, name: str) -> dict[str, torch.Tensor]:
-    return checkpoint.load(folder / f"checkpoints/{name}.safetensors")["learner"]["weights"]
 
 
 def assert_same_run(run: Path, other: Path) -> None:
     assert rows_without_times(run) == rows_without_times(other)
     for name in ("last", "best"):
-        ours, theirs = weights(run, name), weights(other, name)
-        assert ours.keys() == theirs.keys()
-        assert all(torch.equal(ours[key], theirs[key]) for key in ours), name
+        assert_same_weights(run, other, name)
 
 
 @pytest.fixture(
@@ -111,13 +110,12 @@ def test_no_threads_are_refused():
 @pytest.mark.slow
 def test_a_job_of_a_sweep_is_the_single_run(lab: Lab):
     """The joblib launcher limits each job to its share of the cores."""
-    need("hydra_joblib_launcher", "sweep")
+    need_launchers("sweep")
     sizes = ("algo.num_envs=64", "algo.steps_per_env=16", "algo.mini_batches=2", "algo.total_steps=4096")
     network = ("net_defaults.channels=16", "net_defaults.blocks=1")
     episodes = ("algo.eval_every=2048", "algo.eval_episodes=50", "evaluation.episodes=50")
     command = ("env=minesweeper_8x8", "algo=ppo", "device=cpu", "logger=csv", *sizes, *network, *episodes)
-    done = lab.run("train", "-m", "launcher=joblib", "seed=1,2", *command, SWEEP, fresh=True)
-    assert done.returncode == 0, done.stderr
+    lab.succeed("train", "-m", "launcher=joblib", "seed=1,2", *command, SWEEP, fresh=True)
     single = lab.train("seed=2", *command)
     job = lab.folder / "sweep/1"
     assert read_config(job)["algo"]["compute"]["threads"] == 2, "for a resume"

@@ -16,7 +16,8 @@ from src.core.runs import checkpoint
 from src.core.runs.run import Run, WorkerRun
 from src.nets.boards import CNN
 from src.nets.flat import MLP
-from tests.algos.test_ppo import CPU, WEIGHTS, minesweeper, optimizer_of, plain_ladder, ppo
+from tests.algos.making import CPU, WEIGHTS, minesweeper, no_curriculum, ppo
+from tests.algos.test_ppo import optimizer_of
 from tests.envs.deployment.making import bot, make_env
 
 SIZE, CELLS = 24, 16
@@ -74,7 +75,7 @@ def fit(folder: Path, saves: int | None = None) -> None:
                 raise KeyboardInterrupt
 
         run.save_when_due = save_and_stop  # type: ignore[method-assign]
-        ppo(total_steps=320).fit(minesweeper(), plain_ladder(), run)
+        ppo(total_steps=320).fit(minesweeper(), no_curriculum(), run)
 
 
 def fit_wargame(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""An agent that can be told apart by its moves, and a tracker that records its calls."""
+"""Agents whose moves are known, and a tracker that records its calls."""
 
 from typing import Any
 
@@ -18,6 +18,22 @@ class Fixed(Agent):
     def decide(self, game: Any, view: Any, rng: np.random.Generator) -> Decision:
         legal = game.legal_actions(view)
         return Decision(legal[(self.number + 1) % len(legal)])
+
+
+class FirstMove(Fixed):
+    """Plays the first legal action."""
+
+    def __init__(self) -> None:
+        super().__init__(-1)
+
+
+class Quitter(Agent):
+    """Resigns."""
+
+    counters = ("guess",)
+
+    def decide(self, game: Any, view: Any, rng: np.random.Generator) -> Decision:
+        return Decision(None, {"guess": 2})
 
 
 def fixed(weights: dict[str, Any]) -> Fixed:

@@ -8,12 +8,13 @@ import numpy as np
 from src.config.build import build
 from src.config.compose import own_hydra
 
-SEARCHES = {"minesweeper_8x8": "exact", "quoridor": "alphabeta", "deployment": "tactical"}
+SEARCHES = {"minesweeper_8x8": "exact", "quoridor": "alphabeta", "deployment": "random"}
 
 
 def main(name: str) -> None:
     with own_hydra():
-        cfg = hydra.compose("engine", [f"env={name}", f"agent={SEARCHES[name]}"])
+        others = ["agent@env.opponent=random"] if name == "deployment" else []  # its bots take a minute to compile
+        cfg = hydra.compose("engine", [f"env={name}", f"agent={SEARCHES[name]}", *others])
         env, agent = build(cfg.env, "env"), build(cfg.agent, "agent")
     digest, envs = hashlib.sha256(), env.vectorize(4)
     _, info = envs.reset(seed=0)

@@ -2,22 +2,16 @@ import pytest
 
 from src.core.errors import UserError
 from src.core.play import arena
-from src.core.play.agent import Agent, Decision, RandomAgent
+from src.core.play.agent import Decision, RandomAgent
 from src.core.play.arena import Tally, evaluate, require_varied, wilson_interval
 from src.core.play.game import Trait
 from src.core.runs import run
 from src.core.seeding import generator
 from src.envs.tictactoe.game import TicTacToe
 from tests.algos.test_qlearning import fit
+from tests.core.fixed import FirstMove, Quitter
 
 GAME = TicTacToe(symmetric=True)
-
-
-class Quitter(Agent):
-    counters = ("guess",)
-
-    def decide(self, game, view, rng):
-        return Decision(None, {"guess": 2})
 
 
 class InStep(RandomAgent):
@@ -128,16 +122,13 @@ def test_openings_are_random_and_played_from_both_seats():
 
 
 def test_repetitions_of_one_game_are_no_sample():
-    class Fixed(RandomAgent):
-        deterministic = True
-
     class Dicey(TicTacToe):
         traits = TicTacToe.traits - {Trait.DETERMINISTIC}
 
     with pytest.raises(UserError, match="opening_plies"):
-        require_varied(GAME, Fixed(), Fixed(), opening_plies=0, episodes=100)
-    require_varied(Dicey(symmetric=True), Fixed(), Fixed(), opening_plies=0, episodes=100)
-    require_varied(GAME, Fixed(), Fixed(), opening_plies=2, episodes=100)
-    require_varied(GAME, Fixed(), Fixed(), opening_plies=0, episodes=2)
-    require_varied(GAME, Fixed(), RandomAgent(), opening_plies=0, episodes=100)
-    require_varied(GAME, Fixed(), None, opening_plies=0, episodes=100)
+        require_varied(GAME, FirstMove(), FirstMove(), opening_plies=0, episodes=100)
+    require_varied(Dicey(symmetric=True), FirstMove(), FirstMove(), opening_plies=0, episodes=100)
+    require_varied(GAME, FirstMove(), FirstMove(), opening_plies=2, episodes=100)
+    require_varied(GAME, FirstMove(), FirstMove(), opening_plies=0, episodes=2)
+    require_varied(GAME, FirstMove(), RandomAgent(), opening_plies=0, episodes=100)
+    require_varied(GAME, FirstMove(), None, opening_plies=0, episodes=100)

@@ -11,7 +11,7 @@ import pytest
 
 from src.core.interrupt import CancellationToken, CancelledWorkError, handle_interrupts, stoppable
 from src.core.runs.console import progress_bar
-from tests.lab import ROOT
+from tests.lab import ROOT, python
 
 # A search of one depth that would take years: only the interrupt can end it.
 SEARCH = """
@@ -71,8 +71,7 @@ def test_training_is_stopped_while_kernels_are_compiled(tmp_path: Path):
 
 
 def test_ctrl_c_ends_a_compiled_search_amid_one_depth():
-    command = [sys.executable, "-c", SEARCH]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=180)
+    done = python("-c", SEARCH)
     assert (done.stdout, done.stderr) == ("interrupted\n", "")
 
 

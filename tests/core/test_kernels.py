@@ -1,6 +1,5 @@
 """Compiled kernels: linking, caching and recompilation."""
 
-import configparser
 import importlib.util
 import os
 import shutil
@@ -18,7 +17,7 @@ from src.core import kernels
 from src.core.kernels import by_reference, jit
 from src.envs.splitmix import mix, seed_word
 from tests.core.play_games import SEARCHES
-from tests.lab import ROOT
+from tests.lab import ROOT, python, setup_cfg
 
 SOURCE = """
 from src.core.kernels import jit
@@ -252,9 +251,7 @@ def test_where_nothing_can_be_written_kernels_work_with_one_warning(tmp_path: Pa
 
 @pytest.mark.parametrize("order", [1, -1])
 def test_kernels_are_imported_by_two_threads_at_once(order: int):
-    command = [sys.executable, "-c", TWO_IMPORTS, *["src.envs.quoridor.rules", "src.envs.minesweeper.rules"][::order]]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    python("-c", TWO_IMPORTS, *["src.envs.quoridor.rules", "src.envs.minesweeper.rules"][::order])
 
 
 @pytest.mark.parametrize(("code", "named"), [(OTHER_VERSION, "0.99.1"), (FAILING, "NoneType")])
@@ -282,9 +279,7 @@ def test_code_for_another_setting_of_numba_is_not_loaded(monkeypatch: pytest.Mon
 
 
 def test_versions_that_are_installed_are_those_that_were_tested():
-    config = configparser.ConfigParser()
-    config.read(ROOT / "setup.cfg")
-    (numba,) = (line for line in config["options"]["install_requires"].split("\n") if line.startswith("numba"))
+    (numba,) = (line for line in setup_cfg()["options"]["install_requires"].split("\n") if line.startswith("numba"))
     (oldest, newest), allowed = kernels.TESTED, Requirement(numba).specifier
     versions = {(0, minor) for minor in range(50, 100) if allowed.contains(f"0.{minor}.1")}
     assert (min(versions), max(versions)) == (oldest, newest)

@@ -8,10 +8,10 @@ import pytest
 
 from src.core import ranks
 from src.core.errors import UserError
-from src.core.play.agent import Agent, RandomAgent, SelfPlay
+from src.core.play.agent import SelfPlay
 from src.core.play.past_selves import CURRENT, PastSelves, pool_metrics
 from src.envs.tictactoe.game import TicTacToe
-from src.envs.two_player_env import OutcomeReward, VersusEnv
+from tests.algos.making import versus
 from tests.core.fixed import Fixed, fixed
 
 GAME = TicTacToe(symmetric=True)
@@ -123,10 +123,6 @@ def test_a_saved_pool_is_restored_with_its_results():
     assert other.state() == made.state()
 
 
-def versus(opponent: Agent) -> VersusEnv:
-    return VersusEnv(GAME, opponent, OutcomeReward(1.0, 0.0, -1.0), "random", {"random": RandomAgent()})
-
-
 def play(envs: Any, rng: np.random.Generator, steps: int) -> list[Any]:
     seen = []
     for _ in range(steps):
@@ -176,7 +172,7 @@ def test_every_finished_game_is_counted_once_for_the_learner():
 
 def test_it_is_refused_where_it_makes_no_sense():
     with pytest.raises(UserError, match="cannot be a baseline"):
-        VersusEnv(GAME, RandomAgent(), OutcomeReward(1.0, 0.0, -1.0), "first", {"past": pool()})
+        versus(baselines={"past": pool()})
     with pytest.raises(UserError, match=r"size=1"):
         pool(size=1)
     with pytest.raises(UserError, match="there is none here"):

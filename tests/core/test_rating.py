@@ -30,6 +30,7 @@ from src.core.play.rating import (
 from src.core.runs.report import standings_as_dict, standings_markdown
 from src.core.seeding import draw
 from src.envs.tictactoe.game import TicTacToe
+from tests.core.fixed import FirstMove
 
 
 def test_two_players_by_hand():
@@ -262,22 +263,13 @@ class Recorder(Agent):
         return Decision(draw(rng, game.legal_actions(view)))
 
 
-class First(Agent):
-    """Takes the first free cell: the player who moves first wins against itself."""
-
-    deterministic = True
-
-    def decide(self, game: Any, view: Any, rng: np.random.Generator) -> Decision:
-        return Decision(game.legal_actions(view)[0])
-
-
-class Batched(First):
+class Batched(FirstMove):
     games_in_step = 8
 
 
 def test_each_player_has_each_seat_equally_often():
-    """The mover wins every game of First against itself, so equal seats give equal points."""
-    players = {"a": First(), "b": First(), "c": Batched()}
+    """The mover wins every game of FirstMove against itself, so equal seats give equal points."""
+    players = {"a": FirstMove(), "b": FirstMove(), "c": Batched()}
     matches = round_robin(GAME, players, 6, seed=0)
     assert list(matches) == [("a", "b"), ("a", "c"), ("b", "c")]
     assert all(tally == Tally(3, 0, 3) for tally in matches.values())
@@ -294,8 +286,8 @@ def test_both_seats_and_all_matches_have_the_same_openings():
 
 
 def test_results_are_those_of_the_first_player_of_a_pair():
-    """A random player loses to First more often than it wins; batching makes the second player the evaluated one."""
-    for strong in (First(), Batched()):
+    """A random player mostly loses to FirstMove; batching makes the second player the evaluated one."""
+    for strong in (FirstMove(), Batched()):
         tally = round_robin(GAME, {"weak": RandomAgent(), "strong": strong}, 200, seed=1)["weak", "strong"]
         assert tally.games == 200
         assert tally.losses > tally.wins
@@ -367,7 +359,11 @@ def test_aborted_games_give_nobody_points():
     ("players", "games", "message"),
     [
         ({"a": RandomAgent(), "b": RandomAgent()}, 3, "games=3 must be even"),
-        ({"a": First(), "b": RandomAgent(), "c": First()}, 4, "a against c: both players are deterministic.*games=2"),
+        (
+            {"a": FirstMove(), "b": RandomAgent(), "c": FirstMove()},
+            4,
+            "a against c: both players are deterministic.*games=2",
+        ),
     ],
 )
 def test_what_is_no_tournament_is_refused(players: dict[str, Agent], games: int, message: str):

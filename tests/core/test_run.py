@@ -9,6 +9,7 @@ from src.core.runs import checkpoint
 from src.core.runs.config_file import read_config
 from src.core.runs.run import Pruned, Run, has_learner
 from tests.core.fixed import RecordingTracker
+from tests.lab import contents
 
 CONFIG = {"seed": 3, "checkpoint_seconds": 1e9, "composition": {}}
 
@@ -191,10 +192,10 @@ def not_finite(path: Path) -> None:
 def test_a_damaged_run_is_refused_and_left_as_it_was(tmp_path: Path, damage: Callable[[Path], None], message: str):
     run = finished(tmp_path / "run")
     damage(run)
-    before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
+    before = contents(run)
     with pytest.raises(UserError, match=message), Run(run, CONFIG | {"logger": "another"}, None):
         pass
-    assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before
+    assert contents(run) == before
 
 
 def test_an_undamaged_run_resumes(tmp_path: Path):
@@ -249,10 +250,10 @@ def test_what_cannot_be_written_later_is_refused_at_once(tmp_path: Path, name: s
     run = finished(tmp_path / "run")
     (run / name).unlink(missing_ok=True)
     (run / name).mkdir()
-    before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
+    before = contents(run)
     with pytest.raises(UserError, match=f"{Path(name).name} is not a regular file"), Run(run, CONFIG, None):
         pass
-    assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before
+    assert contents(run) == before
 
 
 @pytest.mark.parametrize("name", ["checkpoints", "wandb", "tensorboard", "eval.json", ".hydra"])

@@ -1,7 +1,5 @@
 """Names and addresses of runs in wandb, and what TensorBoard reads."""
 
-import os
-from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,6 +9,7 @@ import wandb
 
 from src.core.runs.run import Run
 from src.core.runs.trackers import ADDRESS, NAME_LENGTH, TAG_LENGTH, TensorboardTracker, WandbTracker, run_name
+from tests.lab import need
 
 CONFIG: dict[str, Any] = {
     "composition": {"env": "e", "algo": "a", "reward": "r", "curriculum": "c", "sweep": None, "experiment": None},
@@ -86,14 +85,8 @@ def test_tags_are_no_longer_than_wandb_takes(tmp_path: Path, monkeypatch: pytest
     assert given["tags"] == ["env:e", "algo:a", f"reward:{'r' * 100}"[:TAG_LENGTH], "curriculum:c"]
 
 
-@pytest.fixture
-def needs_tensorboard() -> None:
-    if find_spec("tensorboard") is None:
-        (pytest.fail if os.environ.get("CI") else pytest.skip)("tensorboard is not installed: extra tensorboard")
-
-
-@pytest.mark.usefixtures("needs_tensorboard")
 def test_what_is_logged_can_be_read_by_tensorboard(tmp_path):
+    need("tensorboard", "tensorboard")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
     with Run(tmp_path, {"seed": 0, "checkpoint_seconds": 60}, TensorboardTracker()) as run:
@@ -106,8 +99,8 @@ def test_what_is_logged_can_be_read_by_tensorboard(tmp_path):
     assert events.Tags()["images"] == ["eval/win_rate_curve"]
 
 
-@pytest.mark.usefixtures("needs_tensorboard")
 def test_a_run_continues_without_it(tmp_path, caplog):
+    need("tensorboard", "tensorboard")
     (tmp_path / "tensorboard").write_text("a file where the folder should be")
     with Run(tmp_path, {"seed": 0, "checkpoint_seconds": 60}, TensorboardTracker()) as run:
         run.log(10, {"eval/win_rate": 0.25})

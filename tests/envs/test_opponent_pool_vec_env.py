@@ -35,7 +35,7 @@ def test_a_pool_equals_the_batches_against_its_members(case: str):
     theirs = [part.reset(seed=5 + first) for part, first in zip(parts, edges[:-1], strict=True)]
     np.testing.assert_array_equal(observations, np.concatenate([one[0] for one in theirs]))
     assert_same(info, join_infos([one[1] for one in theirs], sizes))
-    for _ in range(150):
+    for step in range(150):
         actions = drawn(rng, whole.action_masks())
         *results, info = whole.step(actions)
         theirs = [part.step(share) for part, share in zip(parts, np.split(actions, edges[1:-1]), strict=True)]
@@ -44,37 +44,27 @@ def test_a_pool_equals_the_batches_against_its_members(case: str):
         assert_same(info, join_infos([one[4] for one in theirs], sizes))
         np.testing.assert_array_equal(info["action_mask"], whole.action_masks())
         ends += int((results[2] | results[3]).sum())
+        if step in (74, 149) and isinstance(whole, SupportsEpisodeStats):
+            assert_summed(whole.episode_stats, [part.episode_stats for part in parts], metrics=step == 74)
     assert ends > sum(sizes)
 
 
-def test_statistics_are_the_sum_over_the_members():
-    members = [bot(0.2), bot(1.0)]
-    whole = wargame(pool(*members)).vectorize(8)
-    parts = [wargame(member).vectorize(4) for member in members]
-    rng = np.random.default_rng(0)
-    whole.reset(seed=1)
-    for k, part in enumerate(parts):
-        part.reset(seed=1 + 4 * k)
-    for half in range(2):  # metrics are of the games since they were last asked for
-        for _ in range(120):
-            actions = drawn(rng, whole.action_masks())
-            whole.step(actions)
-            for k, part in enumerate(parts):
-                part.step(actions[4 * k : 4 * k + 4])
-        recent = [part.episode_stats.recent() for part in parts]
-        summed = {name: recent[0][name] + recent[1][name] for name in recent[0]}
-        assert min(one["episodes"] for one in recent) > 0
-        if half == 0:
-            assert whole.episode_stats.episode_metrics() == parts[0].episode_stats.episode_metrics(summed)
-        else:
-            assert whole.episode_stats.recent() == summed
-    assert whole.episode_stats.episode_metrics() == {}
-    for name, records in whole.episode_stats.records().items():
-        np.testing.assert_array_equal(records, sum(part.episode_stats.records()[name] for part in parts))
-    metrics, counts = whole.episode_stats.diagnostics()
-    assert metrics
+def assert_summed(whole: Any, parts: list[Any], metrics: bool) -> None:
+    """Assert that statistics are summed over the parts; recent ones are of the games since they were last asked for."""
+    recent = [part.recent() for part in parts]
+    summed = {name: sum(one[name] for one in recent) for name in recent[0]}
+    assert summed["episodes"] > 0
+    if metrics:
+        assert whole.episode_metrics() == parts[0].episode_metrics(summed)
+    else:
+        assert whole.recent() == summed
+    assert whole.episode_metrics() == {}
+    for name, records in whole.records().items():
+        np.testing.assert_array_equal(records, sum(part.records()[name] for part in parts))
     hexes = "units placed on each hex, first player"
-    np.testing.assert_array_equal(counts[hexes], sum(part.episode_stats.diagnostics()[1][hexes] for part in parts))
+    diagnostics, counts = whole.diagnostics()
+    assert diagnostics
+    np.testing.assert_array_equal(counts[hexes], sum(part.diagnostics()[1][hexes] for part in parts))
 
 
 def test_games_without_statistics_have_none_and_a_state_has_all_parts():

@@ -10,11 +10,7 @@ SOURCE = np.dtype([("random", np.uint64)])
 
 def test_words_are_those_of_the_published_generator():
     source = np.zeros(1, SOURCE)
-    assert [int(next_word(source[0])) for _ in range(3)] == [
-        0xE220A8397B1DCDAF,
-        0x6E789E6AA1B965F4,
-        0x06C45D188009454F,
-    ]
+    assert [int(next_word(source[0])) for _ in range(3)] == [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F]
 
 
 @pytest.mark.parametrize("bound", [7, 7 * 2**28])  # the large one is where a biased draw would show

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
 
 from src.algos.minimax import MinimaxAgent
 from src.core.errors import UserError
@@ -139,31 +139,21 @@ def test_illegal_actions_are_refused_and_change_nothing(make):
 
 @pytest.mark.parametrize("opponent", [RandomAgent, MinimaxAgent])
 def test_the_batch_in_python_equals_single_envs(opponent):
-    count, rng = 5, np.random.default_rng(0)
-    batch, singles = versus(opponent()).vectorize(count), [versus(opponent()) for _ in range(count)]
-    observations, info = batch.reset(seed=7)
-    for i, env in enumerate(singles):
-        np.testing.assert_array_equal(observations[i], env.reset(seed=7 + i)[0])
+    batch, rng = versus(opponent()).vectorize(5), np.random.default_rng(0)
+    singles: Any = SyncVectorEnv([lambda: versus(opponent())] * 5, autoreset_mode=AutoresetMode.SAME_STEP)
+    np.testing.assert_array_equal(batch.reset(seed=7)[0], singles.reset(seed=7)[0])
     for _ in range(60):
-        actions = drawn(rng, info["action_mask"])
-        observations, rewards, terminated, truncated, info = batch.step(actions)
-        assert batch.observation_space.contains(observations)
-        assert not truncated.any()
-        for i, env in enumerate(singles):
-            observation, reward, over, _, single_info = env.step(actions[i])
-            assert (rewards[i], terminated[i]) == (reward, over)
-            if over:
-                np.testing.assert_array_equal(info["final_obs"][i], observation)
-                assert info["final_info"]["won"][i] == (single_info["outcome"] == 1)
-                assert info["final_info"]["outcome"][i] == single_info["outcome"]
-                observation, _ = env.reset()
-            elif terminated.any():
-                assert info["final_obs"][i] is None
-                assert not info["_final_obs"][i]
-                assert not info["final_info"]["won"][i]
-            np.testing.assert_array_equal(observations[i], observation)
-            np.testing.assert_array_equal(info["action_mask"][i], env.action_masks())
-        np.testing.assert_array_equal(batch.action_masks(), info["action_mask"])
+        actions = drawn(rng, batch.action_masks())
+        *results, info = batch.step(actions)
+        *expected, expected_info = singles.step(actions)
+        assert_same(results, expected)
+        assert batch.observation_space.contains(results[0])
+        assert_same([info["action_mask"]] * 2, [batch.action_masks(), [env.action_masks() for env in singles.envs]])
+        if (ended := results[2]).any():
+            outcomes = np.where(ended, expected_info["final_info"]["outcome"], 0)
+            np.testing.assert_array_equal(info["final_info"]["outcome"], outcomes)
+            assert_same([info["_final_obs"], info["final_info"]["won"]], [ended, outcomes == 1])
+            assert_same(info["final_obs"], expected_info["final_obs"])
 
 
 def test_a_saved_game_does_not_ask_its_opponent_again():

@@ -14,7 +14,6 @@ def test_probabilities_and_entropy_by_hand():
     assert policy.probs[0].tolist() == pytest.approx([0.25, 0.75, 0.0])
     assert policy.entropy().item() == pytest.approx(-(0.25 * math.log(0.25) + 0.75 * math.log(0.75)))
     assert policy.log_prob(torch.tensor([1])).item() == pytest.approx(math.log(0.75))
-    assert policy.best().tolist() == [1]
     (policy.entropy().sum() + policy.log_prob(torch.tensor([0])).sum()).backward()
     assert logits.grad is not None
     assert torch.isfinite(logits.grad).all()

@@ -5,8 +5,9 @@ import tempfile
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec
 
 import numpy as np
 import uvicorn
@@ -18,12 +19,15 @@ from src.core.play.agent import NOTHING, Agent, Decision, RandomAgent
 from src.core.play.game import Game
 from src.envs.minesweeper.game import Minesweeper
 from src.play import ConfigLab
+from src.web import shell
 from src.web.app import add_error_pages, mount
 from src.web.pages import PageEntry, discover, generic_page
 from src.web.saved_games import GameStore
 from tests.lab import ROOT
 from tests.waiting import PATIENCE, wait_until
 from tests.web.small_games import SMALL_GAMES
+
+P = ParamSpec("P")
 
 SLOW = PageEntry(
     package="tests.web.slow_page", title="Slow", path="/slow", icon="home", order=90, picture='<svg class="quick"/>'
@@ -63,21 +67,26 @@ class TestLab(ConfigLab):
         return self.thinker if is_replaced else super().agent(name, game, changes, choices)
 
 
-def in_tab(visit: Callable[[], Awaitable[None]]) -> None:
-    """Run a function that builds a page and uses it, as in a browser tab, without a browser."""
+def in_tab(test: Callable[P, Awaitable[None]]) -> Callable[P, None]:
+    """Let a test build a page and use it as in a browser tab, without a browser."""
 
-    async def inside() -> None:
+    async def inside(*arguments: P.args, **options: P.kwargs) -> None:
         core.loop = asyncio.get_running_loop()
         client = Client(ui.page("/tab"), request=None)
+        client.on_exception(shell.show_error)
         with client:
-            await visit()
+            await test(*arguments, **options)
         client.delete()
 
-    before = core.loop
-    try:
-        asyncio.run(inside())
-    finally:
-        core.loop = before
+    @wraps(test)
+    def run(*arguments: P.args, **options: P.kwargs) -> None:
+        before = core.loop
+        try:
+            asyncio.run(inside(*arguments, **options))
+        finally:
+            core.loop = before
+
+    return run
 
 
 @contextmanager

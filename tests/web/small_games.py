@@ -1,66 +1,12 @@
-"""Two games without a page of their own."""
+"""A game without a page of its own."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-from src.core.errors import UserError, require
-from src.core.play.game import Game, Trait, TwoPlayerGame
-
-SIDE = 4
-LINES = [
-    [(row + k * down) * SIDE + col + k * right for k in range(SIDE)]
-    for row in range(SIDE)
-    for col in range(SIDE)
-    for down, right in ((0, 1), (1, 0), (1, 1), (1, -1))
-    if row + (SIDE - 1) * down < SIDE and 0 <= col + (SIDE - 1) * right < SIDE
-]
-
-
-class ConnectFour(TwoPlayerGame[str]):
-    """Four in a row on 4x4; a state is its cells from the top row down, an action a column."""
-
-    traits = frozenset({Trait.TWO_PLAYER, Trait.PERFECT_INFORMATION, Trait.DETERMINISTIC})
-    num_actions = SIDE
-
-    def initial(self, rng: np.random.Generator) -> str:
-        return "." * SIDE**2
-
-    def to_move(self, state: str) -> int:
-        return (SIDE**2 - state.count(".")) % 2
-
-    def legal_actions(self, view: str) -> list[int]:
-        return [] if self.outcome(view) is not None else [col for col in range(SIDE) if view[col] == "."]
-
-    def play(self, state: str, action: int) -> str:
-        require(action in self.legal_actions(state), f"column {action} is not a legal move")
-        cell = max(cell for cell in range(action, SIDE**2, SIDE) if state[cell] == ".")
-        return state[:cell] + "XO"[self.to_move(state)] + state[cell + 1 :]
-
-    def outcome(self, state: str) -> int | None:
-        for stone, result in (("X", 1), ("O", -1)):
-            if any(all(state[cell] == stone for cell in line) for line in LINES):
-                return result
-        return None if "." in state else 0
-
-    def observe(self, view: str) -> np.ndarray:
-        return np.array([view.count("X")], np.float32)
-
-    def render(self, state: str) -> str:
-        return "\n".join(state[row : row + SIDE] for row in range(0, SIDE**2, SIDE))
-
-    def move_name(self, state: str, action: int) -> str:
-        return "abcd"[action]
-
-    def parse_move(self, state: str, text: str) -> int:
-        raise UserError("there is no notation")
-
-    def write_position(self, state: str) -> str:
-        return state
-
-    def read_position(self, text: str) -> str:
-        return text
+from src.core.errors import require
+from src.core.play.game import Game, Trait
 
 
 class Nim(Game[list[int], list[int]]):
@@ -97,4 +43,4 @@ class Nim(Game[list[int], list[int]]):
         return "\n".join("|" * heap or "-" for heap in state[:2])
 
 
-SMALL_GAMES: Mapping[str, Callable[[], Game]] = {"connect_four": ConnectFour, "nim": Nim}
+SMALL_GAMES: Mapping[str, Callable[[], Game]] = {"nim": Nim}

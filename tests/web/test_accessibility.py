@@ -214,29 +214,6 @@ def test_quoridor_is_played_by_keys_alone(browser: Browser):
     browser.until(lambda: len(browser.all(".quoridor .wall")) == 1, "the wall")
 
 
-def test_the_wargame_is_played_by_keys_alone(browser: Browser):
-    browser.open("/deployment?scenario=classic&seed=3&player_2=random")
-    browser.wait_text("[data-part=headline]", "You deploy: place R1")
-    browser.script("document.activeElement.blur()")
-    for left in range(5, 0, -1):
-        browser.wait_text("[data-part=roster-1]", f"{left} of 5 to deploy")
-        browser.press(*[Keys.ARROW_RIGHT] * (3 * left), Keys.ENTER)
-    browser.wait_text("[data-part=headline]", "You have placed every unit")
-    browser.press("u")
-    browser.wait_text("[data-part=roster-1]", "1 of 5 to deploy")
-    browser.press("a")
-    browser.wait_text("[data-part=advice]", "It would place")
-    browser.press(Keys.ARROW_RIGHT, Keys.ENTER)
-    browser.wait_text("[data-part=headline]", "You have placed every unit")
-    browser.press(Keys.ENTER)
-    browser.wait_text("[data-part=headline]", "choose a hex to move to")
-    before = browser.text("[data-part=moment]")
-    browser.press(Keys.ARROW_DOWN, Keys.ENTER)
-    browser.wait_text("[data-part=log]", "moves to")
-    browser.press("u")
-    browser.wait_text("[data-part=moment]", before)
-
-
 def test_a_reveal_sends_what_has_changed(browser: Browser):
     browser.open("/minesweeper?board=16x30x99")
     browser.wait_text(".ms-left", "99")

@@ -392,7 +392,7 @@ def test_a_target_in_cover_is_saved_more_often():
     pytest.fail("no target stood in cover")
 
 
-def test_range_is_that_of_the_weapon_and_walls_block_sight(played: DeploymentMatch):
+def test_the_weapon_sets_the_range_and_walls_block_sight(played: DeploymentMatch):
     state = played.at(next(k for k, report in enumerate(played.reports) if report.phase == "shoot"))
     armed = [(one.profile.ranged.range, one) for one in state.units.values() if one.profile.ranged and one.col >= 0]
     most, unit = min(armed, key=lambda pair: pair[0])

@@ -4,7 +4,7 @@ import asyncio
 import re
 import threading
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -177,17 +177,13 @@ class SlowAdvisor(Advisor):
         return ask(Liking(np.ones(self._game.num_actions)), self._game, state)
 
 
-def on_panel(game: DeploymentGame, advisor: Advisor, do: Callable[[AdvicePanel, list[Any]], Awaitable[None]]) -> None:
-    """Call a function with a panel and the redraws that it asks for."""
-
-    async def add_and_do() -> None:
-        redrawn: list[Any] = []
-        panel = AdvicePanel(game, advisor, lambda: redrawn.append(None))
-        panel.add_switch()
-        panel.add_panel()
-        await do(panel, redrawn)
-
-    in_tab(add_and_do)
+def add_panel(game: DeploymentGame, advisor: Advisor) -> tuple[AdvicePanel, list[Any]]:
+    """Return a panel and the redraws that it asks for."""
+    redrawn: list[Any] = []
+    panel = AdvicePanel(game, advisor, lambda: redrawn.append(None))
+    panel.add_switch()
+    panel.add_panel()
+    return panel, redrawn
 
 
 async def until(condition: Callable[[], bool], what: str) -> None:
@@ -197,46 +193,43 @@ async def until(condition: Callable[[], bool], what: str) -> None:
         await asyncio.sleep(0.01)
 
 
-def test_an_answer_for_a_position_that_has_changed_is_dropped(game: DeploymentGame, match: DeploymentMatch):
+@in_tab
+async def test_an_answer_for_a_position_that_has_changed_is_dropped(game: DeploymentGame, match: DeploymentMatch):
     advisor = SlowAdvisor(game)
-
-    async def ask_twice(panel: AdvicePanel, redrawn: list[Any]) -> None:
-        show = lambda: panel.show(match.moves, match.state, None)  # noqa: E731
-        assert not show().choices, "it is switched off"
-        panel.toggle()
-        show()
-        await until(lambda: panel.network.value == "one", "the names of the networks")
-        show()
-        await until(lambda: advisor.asked == [0], "the first question")
-        match.play(Command("play", (game.legal_actions(match.state)[0],)))
-        redraws = len(redrawn)
-        assert not show().choices
-        await until(lambda: advisor.asked == [0, 1], "the second question")
-        advisor.may_answer.set()
-        await until(lambda: len(redrawn) > redraws, "a redraw")
-        assert len(show().heat) == len(match.candidates(match.state.unit_id(1)))
-        assert len(redrawn) == redraws + 1, "the first answer was dropped"
-        assert not advisor.state_changed, "a search has a state of its own"
-        show()
-        assert advisor.asked == [0, 1], "an answer is kept as long as the position is shown"
-        panel.toggle()
-        assert not show().choices
-
-    on_panel(game, advisor, ask_twice)
+    panel, redrawn = add_panel(game, advisor)
+    show = lambda: panel.show(match.moves, match.state, None)  # noqa: E731
+    assert not show().choices, "it is switched off"
+    panel.toggle()
+    show()
+    await until(lambda: panel.network.value == "one", "the names of the networks")
+    show()
+    await until(lambda: advisor.asked == [0], "the first question")
+    match.play(Command("play", (game.legal_actions(match.state)[0],)))
+    redraws = len(redrawn)
+    assert not show().choices
+    await until(lambda: advisor.asked == [0, 1], "the second question")
+    advisor.may_answer.set()
+    await until(lambda: len(redrawn) > redraws, "a redraw")
+    assert len(show().heat) == len(match.candidates(match.state.unit_id(1)))
+    assert len(redrawn) == redraws + 1, "the first answer was dropped"
+    assert not advisor.state_changed, "a search has a state of its own"
+    show()
+    assert advisor.asked == [0, 1], "an answer is kept as long as the position is shown"
+    panel.toggle()
+    assert not show().choices
 
 
-def test_the_panel_says_in_place_why_there_is_no_advice(game: DeploymentGame, match: DeploymentMatch):
-    async def ask_nobody(panel: AdvicePanel, redrawn: list[Any]) -> None:
-        panel.toggle()
-        panel.show(match.moves, match.state, None)
-        redraws = len(redrawn)
-        await until(lambda: len(redrawn) > redraws, "a redraw")
-        assert not panel.show(match.moves, match.state, None).choices
-        assert "No trained network plays the scenario skirmish yet. Train one: python -m src.train" in panel.words
-        panel.show(match.moves, match.state, None, wait="Not now.")
-        assert panel.words == "<p>Not now.</p>"
-
-    on_panel(game, Advisor(ConfigLab([], 0), game, "skirmish"), ask_nobody)
+@in_tab
+async def test_the_panel_says_in_place_why_there_is_no_advice(game: DeploymentGame, match: DeploymentMatch):
+    panel, redrawn = add_panel(game, Advisor(ConfigLab([], 0), game, "skirmish"))
+    panel.toggle()
+    panel.show(match.moves, match.state, None)
+    redraws = len(redrawn)
+    await until(lambda: len(redrawn) > redraws, "a redraw")
+    assert not panel.show(match.moves, match.state, None).choices
+    assert "No trained network plays the scenario skirmish yet. Train one: python -m src.train" in panel.text.content
+    panel.show(match.moves, match.state, None, wait="Not now.")
+    assert panel.text.content == "<p>Not now.</p>"
 
 
 class BrokenAdvisor(SlowAdvisor):
@@ -244,19 +237,18 @@ class BrokenAdvisor(SlowAdvisor):
         raise ValueError("a bug")
 
 
-def test_a_failure_is_told_in_place_and_logged(
+@in_tab
+async def test_a_failure_is_told_in_place_and_logged(
     game: DeploymentGame, match: DeploymentMatch, caplog: pytest.LogCaptureFixture
 ):
-    async def ask_in_vain(panel: AdvicePanel, redrawn: list[Any]) -> None:
-        show = lambda: panel.show(match.moves, match.state, None)  # noqa: E731
-        panel.toggle()
-        show()
-        await until(lambda: panel.network.value == "one", "the names of the networks")
-        redraws = len(redrawn)
-        show()
-        await until(lambda: len(redrawn) > redraws, "a redraw")
-        show()
-        assert panel.words == "<p>The network could not be asked: the log of the server says why.</p>"
-        await until(lambda: "ValueError: a bug" in caplog.text, "the error in the log")
-
-    on_panel(game, BrokenAdvisor(game), ask_in_vain)
+    panel, redrawn = add_panel(game, BrokenAdvisor(game))
+    show = lambda: panel.show(match.moves, match.state, None)  # noqa: E731
+    panel.toggle()
+    show()
+    await until(lambda: panel.network.value == "one", "the names of the networks")
+    redraws = len(redrawn)
+    show()
+    await until(lambda: len(redrawn) > redraws, "a redraw")
+    show()
+    assert panel.text.content == "<p>The network could not be asked: the log of the server says why.</p>"
+    await until(lambda: "ValueError: a bug" in caplog.text, "the error in the log")

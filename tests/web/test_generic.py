@@ -1,7 +1,7 @@
 """The generic page of games without their own."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +20,7 @@ from src.web.players import HUMAN_PLAYER, YOU, AgentCache, Player, general_playe
 from src.web.saved_games import SavedGame
 from tests.waiting import PATIENCE
 from tests.web.inner import TestLab, Thinker, in_tab
-from tests.web.small_games import ConnectFour, Nim
+from tests.web.small_games import Nim
 
 PLAYERS = {YOU: HUMAN_PLAYER, "random": Player("Random moves", "random"), "slow": Player("Slow", "minimax")}
 
@@ -39,22 +39,11 @@ def addresses(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return addresses
 
 
-def visit(
-    lab: TestLab,
-    env: str,
-    seats: tuple[str, str],
-    do: Callable[[GenericPage], Awaitable[None]],
-    saved: SavedGame | None = None,
-) -> None:
-    """Call a function on the page of a game."""
-
-    async def open_and_do() -> None:
-        query = dict(zip(("first", "second"), seats, strict=True))
-        page = GenericPage(Visit(lab, query, saved), f"/play/{env}", lab.game(env), PLAYERS)
-        await page.open()
-        await do(page)
-
-    in_tab(open_and_do)
+async def open_page(lab: TestLab, env: str, seats: tuple[str, str], saved: SavedGame | None = None) -> GenericPage:
+    query = dict(zip(("first", "second"), seats, strict=True))
+    page = GenericPage(Visit(lab, query, saved), f"/play/{env}", lab.game(env), PLAYERS)
+    await page.open()
+    return page
 
 
 def first_legal(page: GenericPage) -> int:
@@ -88,107 +77,103 @@ def test_states_changed_in_place_are_replayed_and_taken_back():
 def test_agents_are_offered_where_they_can_play(lab: TestLab):
     minimax = "minimax"  # replaced here by an agent that can play everything
     assert list(fitting_players(lab, Nim())) == ["random", minimax]
-    assert list(fitting_players(lab, ConnectFour())) == [*general_players(), minimax, "reference"]
+    assert list(fitting_players(lab, TicTacToe(symmetric=True))) == [*general_players(), minimax, "reference"]
 
 
-@pytest.mark.parametrize("env", ["connect_four", "nim", "tictactoe"])
-def test_a_person_plays_an_agent_to_the_end(lab: TestLab, env: str, notifications: list[str]):
-    async def play(page: GenericPage) -> None:
-        assert page.headline() == "Your move"
-        while not page.match.is_over:
-            await page.pick_move(Pick(f"move-{first_legal(page)}", LEFT))
-        assert page.headline() in ("You win", "You lose", "A draw")
-        assert page.legal.content == "", "a finished game takes no more moves"
-        played = list(page.match.moves)
-        await page.pick_move(Pick("move-0", LEFT))
-        assert page.match.moves == played
-        assert page.result_box.visible
-        assert page.moves.content.count("<button") == len(page.match.moves)
-        assert not notifications
-
-    visit(lab, env, (YOU, "random"), play)
-
-
-def test_looking_back_taking_back_and_a_new_game(lab: TestLab, notifications: list[str]):
-    async def play(page: GenericPage) -> None:
-        start = page.board.content
-        for _ in range(2):
-            await page.pick_move(Pick(f"move-{first_legal(page)}", LEFT))
-        await page.pick_ply(Pick("ply-1", LEFT))
-        assert page.headline() == "Position after move 1 of 4"
-        await page.pick_move(Pick("move-0", LEFT))
-        assert len(page.match.moves) == 4, "an earlier position takes no moves"
-        await page.look_at(99)
-        assert page.ply is None
-        await page.take_back()
-        assert len(page.match.moves) == 2
-        await page.take_back()
-        assert (page.match.moves, page.board.content) == ([], start)
-        with pytest.raises(UserError, match="there is no move to take back"):
-            await page.take_back()
-        await page.choose("second", YOU)
+@pytest.mark.parametrize("env", ["nim", "tictactoe"])
+@in_tab
+async def test_a_person_plays_an_agent_to_the_end(lab: TestLab, env: str, notifications: list[str]):
+    page = await open_page(lab, env, (YOU, "random"))
+    assert page.headline() == "Your move"
+    while not page.match.is_over:
         await page.pick_move(Pick(f"move-{first_legal(page)}", LEFT))
-        assert page.headline() == "Player 2 to move"
-        await page.choose("second", "nobody")
-        assert notifications == ["player 'nobody' is unknown: choose one of you, random, slow"]
-        await page.new_game()
-        assert page.match.moves == []
-        assert notifications[1:] == ["A new game."]
+    assert page.headline() in ("You win", "You lose", "A draw")
+    assert page.legal.content == "", "a finished game takes no more moves"
+    played = list(page.match.moves)
+    await page.pick_move(Pick("move-0", LEFT))
+    assert page.match.moves == played
+    assert page.result_box.visible
+    assert page.moves.content.count("<button") == len(page.match.moves)
+    assert not notifications
 
-    visit(lab, "nim", (YOU, "random"), play)
+
+@in_tab
+async def test_looking_back_taking_back_and_a_new_game(lab: TestLab, notifications: list[str]):
+    page = await open_page(lab, "nim", (YOU, "random"))
+    start = page.board.content
+    for _ in range(2):
+        await page.pick_move(Pick(f"move-{first_legal(page)}", LEFT))
+    await page.pick_ply(Pick("ply-1", LEFT))
+    assert page.headline() == "Position after move 1 of 4"
+    await page.pick_move(Pick("move-0", LEFT))
+    assert len(page.match.moves) == 4, "an earlier position takes no moves"
+    await page.look_at(99)
+    assert page.ply is None
+    await page.take_back()
+    assert len(page.match.moves) == 2
+    await page.take_back()
+    assert (page.match.moves, page.board.content) == ([], start)
+    with pytest.raises(UserError, match="there is no move to take back"):
+        await page.take_back()
+    await page.choose("second", YOU)
+    await page.pick_move(Pick(f"move-{first_legal(page)}", LEFT))
+    assert page.headline() == "Player 2 to move"
+    with pytest.raises(UserError, match="player 'nobody' is unknown: choose one of you, random, slow"):
+        await page.choose("second", "nobody")
+    await page.new_game()
+    assert page.match.moves == []
+    assert notifications == ["A new game."]
 
 
 def test_a_game_is_resumed_where_it_was_left(lab: TestLab, addresses: list[str]):
     left: list[GenericPage] = []
 
-    async def play(page: GenericPage) -> None:
-        await page.pick_move(Pick(f"move-{first_legal(page)}", LEFT))
-        await page.choose("second", YOU)
-        left.append(page)
+    @in_tab
+    async def play() -> None:
+        left.append(await open_page(lab, "nim", (YOU, "random")))
+        await left[0].pick_move(Pick(f"move-{first_legal(left[0])}", LEFT))
+        await left[0].choose("second", YOU)
 
-    async def resume(page: GenericPage) -> None:
-        assert page.match.state == left[0].match.state
-        assert page.match.moves == left[0].match.moves
-        assert page.match.start == left[0].match.start, "it is kept with the same seed again"
+    @in_tab
+    async def resume(saved: SavedGame) -> None:
+        page, before = await open_page(lab, "nim", (YOU, "random"), saved), left[0].match
+        assert (page.match.state, page.match.moves) == (before.state, before.moves)
+        assert page.match.start == before.start, "it is kept with the same seed again"
         assert (page.player_keys, page.headline()) == ([YOU, YOU], "Player 1 to move")
         assert page.address == addresses[-1]
 
-    visit(lab, "nim", (YOU, "random"), play)
+    play()
     path, _, key = addresses[-1].rpartition("/")
     assert lab.games is not None
-    visit(lab, "nim", (YOU, "random"), resume, lab.games.load(path, key))
+    resume(lab.games.load(path, key))
     assert lab.games.load(path, key).revision == 3, "a visit changes nothing: two moves and a choice were saved"
 
 
-def test_an_illegal_move_is_refused_and_changes_nothing(lab: TestLab):
-    async def play(page: GenericPage) -> None:
-        for part, words in (("move-9", "'move-9' does not exist"), ("cell-1", "'cell-1' does not exist")):
-            with pytest.raises(UserError, match=words):
-                await page.pick_move(Pick(part, LEFT))
-        for _ in range(4):
-            await page.pick_move(Pick("move-0", LEFT))
-        with pytest.raises(UserError, match="column 0 is not a legal move"):
-            await page.pick_move(Pick("move-0", LEFT))
-        assert page.match.moves == [0] * 4
-
-    visit(lab, "connect_four", (YOU, YOU), play)
+@in_tab
+async def test_an_illegal_move_is_refused_and_changes_nothing(lab: TestLab):
+    page = await open_page(lab, "tictactoe", (YOU, YOU))
+    for part, words in (("move-9", "'move-9' does not exist"), ("cell-1", "'cell-1' does not exist")):
+        with pytest.raises(UserError, match=words):
+            await page.pick_move(Pick(part, LEFT))
+    await page.pick_move(Pick("move-0", LEFT))
+    with pytest.raises(UserError, match="0 is not a legal move"):
+        await page.pick_move(Pick("move-0", LEFT))
+    assert page.match.moves == [0]
 
 
-def test_a_decision_for_a_game_that_is_gone_is_dropped(lab: TestLab):
+@in_tab
+async def test_a_decision_for_a_game_that_is_gone_is_dropped(lab: TestLab):
     lab.thinker = Thinker()
-
-    async def play(page: GenericPage) -> None:
-        answer = asyncio.create_task(page.pick_move(Pick("move-0", LEFT)))
-        assert await asyncio.to_thread(lab.thinker.asked.wait, PATIENCE)
-        assert page.headline() == "Slow to move"
-        with pytest.raises(UserError, match="it is the turn of Slow"):
-            await page.pick_move(Pick("move-1", LEFT))
-        await page.new_game()
-        lab.thinker.released.set()
-        await answer
-        assert page.match.moves == []
-
-    visit(lab, "connect_four", (YOU, "slow"), play)
+    page = await open_page(lab, "tictactoe", (YOU, "slow"))
+    answer = asyncio.create_task(page.pick_move(Pick("move-0", LEFT)))
+    assert await asyncio.to_thread(lab.thinker.asked.wait, PATIENCE)
+    assert page.headline() == "Slow to move"
+    with pytest.raises(UserError, match="it is the turn of Slow"):
+        await page.pick_move(Pick("move-1", LEFT))
+    await page.new_game()
+    lab.thinker.released.set()
+    await answer
+    assert page.match.moves == []
 
 
 def test_an_agent_is_built_once_and_decides_by_its_own_game(lab: TestLab, monkeypatch: pytest.MonkeyPatch):
@@ -204,16 +189,15 @@ def test_an_agent_is_built_once_and_decides_by_its_own_game(lab: TestLab, monkey
         agents.agent("nobody")
 
 
-def test_the_search_behind_a_move_is_described(lab: TestLab):
-    async def look(page: GenericPage) -> None:
-        assert page.comment.text == ""
-        page.match.play(first_legal(page), {"visits": 40, "simulations": 64, "value": 0.5})
-        await page.show()
-        assert page.comment.text == "40 of 64 simulations tried this move; its value is +0.50 (a win: +1)."
-        page.match.play(first_legal(page))
-        await page.show()
-        assert page.comment.text == "", "of the person's move nothing is known"
-        await page.look_by(-1)
-        assert page.comment.text.startswith("40 of 64")
-
-    visit(lab, "connect_four", (YOU, YOU), look)
+@in_tab
+async def test_the_search_behind_a_move_is_described(lab: TestLab):
+    page = await open_page(lab, "tictactoe", (YOU, YOU))
+    assert page.comment.text == ""
+    page.match.play(first_legal(page), {"visits": 40, "simulations": 64, "value": 0.5})
+    await page.show()
+    assert page.comment.text == "40 of 64 simulations tried this move; its value is +0.50 (a win: +1)."
+    page.match.play(first_legal(page))
+    await page.show()
+    assert page.comment.text == "", "of the person's move nothing is known"
+    await page.look_by(-1)
+    assert page.comment.text.startswith("40 of 64")

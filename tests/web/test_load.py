@@ -9,7 +9,7 @@ from nicegui import Client, ui
 
 from experiments.bench.page_load import Tab, plant_flags
 from src.web.app import WORKERS
-from src.web.event_loop import Busy, in_thread, wait_turn
+from src.web.event_loop import Busy, wait_turn
 from src.web.pages import discover
 from tests.waiting import PATIENCE
 from tests.web.browser import serving
@@ -30,13 +30,6 @@ def test_events_are_handled_between_two_pieces_of_work():
         order.clear()
         asyncio.run(all_at_once())
         assert order[:5] == ["piece 0", "event", "piece 1", "event", "piece 2"]
-
-
-def test_work_in_a_thread_returns_its_result_and_raises_its_error():
-    assert asyncio.run(in_thread(divmod, 7, 3)) == (2, 1)
-    with pytest.raises(ZeroDivisionError):
-        asyncio.run(in_thread(divmod, 7, 0))
-    assert asyncio.run(in_thread(int, "12", base=3)) == 5, "an error does not stop the next"
 
 
 @pytest.mark.slow

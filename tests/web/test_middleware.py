@@ -6,7 +6,7 @@ import pytest
 from starlette.responses import PlainTextResponse
 from starlette.types import Message, Receive, Scope, Send
 
-from src.web.middleware import DisconnectMiddleware, SameOriginMiddleware
+from src.web.app import DisconnectMiddleware, SameOriginMiddleware
 
 HOST = "127.0.0.1:8080"
 FOREIGN = [

@@ -14,7 +14,7 @@ from src.envs.minesweeper.solver import Proof, choose, exact_moves
 from src.web.minesweeper import board
 from src.web.minesweeper.advice import describe_loss, describe_mistakes, find_mistakes, proof_text
 from src.web.minesweeper.match import MinesweeperMatch, count_3bv, read_size
-from src.web.minesweeper.panel import CustomPosition, describe_consistency, whole
+from src.web.minesweeper.panels import custom_position, describe_consistency, whole
 from src.web.saved_games import GameStore, SavedGame
 from tests.web.browser import Browser
 
@@ -244,14 +244,12 @@ def test_games_are_counted_in_the_browser_by_board(browser: Browser):
 
 
 def test_the_consistency_of_a_custom_position_is_described():
-    assert "one placement" in describe_consistency(CustomPosition.read("1.", 1).view)
-    assert "10^" in describe_consistency(CustomPosition(np.full((16, 16), -1, np.int8), 40).view)
-    assert "3 placements" in describe_consistency(CustomPosition.read("1.\n..", 1).view)
+    for text, mines, words in (("1.", 1, "one placement"), ("......\n" * 6, 10, "10^"), ("1.\n..", 1, "3 placements")):
+        assert words in describe_consistency(custom_position(read_board(text), mines))
     with pytest.raises(UserError, match="no placement of 3 mines agrees"):
-        describe_consistency(CustomPosition.read("111\n1.1\n111", 3).view)
+        describe_consistency(custom_position(read_board("111\n1.1\n111"), 3))
     with pytest.raises(UserError, match="do not fit on 2 cells"):
-        CustomPosition.read("1.", 3)
-    assert CustomPosition.read("1.", 1).with_cell(1, -2).text == "1F"
+        custom_position(read_board("1."), 3)
 
 
 def cells(browser: Browser) -> list[str]:

@@ -16,13 +16,13 @@ from src.core.play.search_interface import SearcherConfig
 from src.envs.quoridor.game import Quoridor
 from src.envs.quoridor.notation import parse_move
 from src.envs.quoridor.rules import Position
-from src.web.players import YOU
 from src.web.quoridor import panels, review
 from src.web.quoridor.board import BoardGeometry, Box, Marks, Mode, draw
-from src.web.quoridor.clock import Clock, clock_text, read_clock, write_clock
-from src.web.quoridor.match import MAX_VARIATIONS, QuoridorMatch, Variations, players_of, read_variations, toward
-from src.web.quoridor.match_page import QuoridorMatchPage
+from src.web.quoridor.clock import Clock, ClockPanel, clock_text, read_clock
+from src.web.quoridor.match import MAX_VARIATIONS, SEATS, QuoridorMatch, Variations, read_variations, toward
+from src.web.quoridor.page import QuoridorPage
 from src.web.quoridor.searches import Budget, Judgment, deepen, from_search, judge
+from tests.web.inner import in_tab
 
 GAME = Quoridor(9, 10, 200, False)
 START = GAME.initial(np.random.default_rng(0))
@@ -242,10 +242,6 @@ def test_the_list_of_moves_begins_with_whoever_moved_first():
     assert "here" in listed[4].get("class", "")
 
 
-def test_five_levels_and_three_others_can_be_chosen():
-    assert list(players_of([])) == [YOU, "easy", "normal", "hard", "hell", "deep", "mcts", "runner", "random"]
-
-
 WEIGHTS = {"path": 10, "endgame": 15, "walls": 2, "mobility": 3, "efficiency": 5}
 
 
@@ -318,16 +314,6 @@ def test_only_the_walls_of_the_mover_can_be_dragged():
         assert len(parts(draw(9, position, marks), "own")) == own
 
 
-def test_a_variation_begins_like_the_match_and_leaves_it_alone():
-    match = QuoridorMatch(GAME, START)
-    for name in ("e2", "e8"):
-        match.play(GAME.parse_move(match.state, name))
-    other = match.with_moves([match.moves[0]])
-    other.play(GAME.parse_move(other.state, "d9"))
-    assert (match.names(), other.names()) == (["e2", "e8"], ["e2", "d9"])
-    assert set(other.human_seats) == {0, 1}
-
-
 def test_a_clock_runs_for_one_player_and_stops():
     clock = Clock((10, 10))
     clock.run(0, now=100)
@@ -340,14 +326,10 @@ def test_a_clock_runs_for_one_player_and_stops():
     assert (clock.loser(207.9), clock.loser(208)) == (None, 1)
 
 
-def test_a_clock_is_read_as_it_was_written():
-    clock = Clock((170.5, 12))
-    text = write_clock("180", clock, 0)
-    assert text == "180:170.5:12.0"
-    again = read_clock(text)
-    assert again is not None
-    assert (again.left(0, 0), again.left(1, 0)) == (170.5, 12)
-    assert read_clock("none") is None
+@in_tab
+async def test_a_clock_is_read_as_it_was_written():
+    written = [ClockPanel(text, SEATS).choice for text in ("none", "180", "180:170.5:12.0")]
+    assert written == ["none", "180:180.0:180.0", "180:170.5:12.0"]
     assert [clock_text(seconds) for seconds in (600, 61.9, 10, 9.4, 0)] == ["10:00", "1:01", "0:10", "0:09.4", "0:00.0"]
 
 
@@ -359,5 +341,5 @@ def test_a_clock_that_is_none_is_refused(text: str):
 
 def test_a_cancel_that_comes_after_the_move_does_not_pause_the_game():
     page = SimpleNamespace(agent_to_move=False, paused=False)
-    asyncio.run(QuoridorMatchPage.cancel_move(page))  # type: ignore[arg-type]
+    asyncio.run(QuoridorPage.cancel_move(page))  # type: ignore[arg-type]
     assert not page.paused

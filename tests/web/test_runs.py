@@ -194,7 +194,7 @@ def test_curves_have_whiskers_and_the_raw_line_below_a_smooth_one():
     assert line["name"] == raw["name"], "the legend switches both"
 
 
-def test_smoothing_is_that_of_tensorboard():
+def test_curves_are_smoothed_as_by_tensorboard():
     points = [(float(x), y) for x, y in enumerate([1.0, 3.0, 2.0, 8.0])]
     # by hand for a weight of 0.5: means 0.5, 1.75, 1.875, 4.9375, each divided by 1 - 0.5^n
     expected = [1.0, 1.75 / 0.75, 1.875 / 0.875, 4.9375 / 0.9375]

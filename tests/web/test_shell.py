@@ -2,7 +2,7 @@
 
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,7 +15,6 @@ from nicegui.events import KeyboardAction, KeyboardKey, KeyboardModifiers
 from src.core.errors import UserError
 from src.play import ConfigLab, listening_socket
 from src.web.clickable import Pick, parse_id, parse_pick, split
-from src.web.pages import discover
 from src.web.players import chosen
 from src.web.services import finished_runs
 from src.web.shell import between, checked, key_name
@@ -23,11 +22,30 @@ from tests.lab import ROOT, Lab
 from tests.web.browser import Browser
 
 
-@pytest.mark.parametrize("message", [None, 3, {}, ["cell-1"], ["cell-1", 2], ["x" * 200, "left"], ["cell-1", "middle"]])
-def test_a_message_of_another_form_is_no_pick(message: object):
-    with pytest.raises(UserError):
-        parse_pick(message)
+@pytest.mark.parametrize(
+    ("parse", "message", "values"),
+    [
+        (
+            parse_pick,
+            "not a part|mouse button",
+            [None, 3, {}, ["cell-1"], ["cell-1", 2], ["x" * 200, "left"], ["cell-1", "middle"]],
+        ),
+        (lambda value: parse_id(value, "cell", 9), "cell-0 to cell-8", ["cell-9", "cell--1", "cell-", "wall-1", ""]),
+        (lambda value: parse_id(value, "cell", 9), "cell-0 to cell-8", ["cell-1e0", "cell-²", "9"]),
+        (lambda value: checked(value, ["a", "b"]), "choose one of the list", [None, {}, [], "z", "", 3, True]),
+        (lambda value: between(value, 0, 2), "not a number from 0 to 2", [None, {}, "1", -0.1, 2.1, 10**400]),
+        (lambda value: between(value, 0, 2), "not a number from 0 to 2", [float("nan"), float("inf")]),
+    ],
+)
+def test_what_no_control_sends_is_refused(parse: Callable[[Any], object], message: str, values: list[object]):
+    for value in values:
+        with pytest.raises(UserError, match=message):
+            parse(value)
+
+
+def test_what_a_control_sends_is_read():
     assert parse_pick(["cell-1", "right"]) == Pick("cell-1", "right")
+    assert (parse_id("cell-8", "cell", 9), checked("b", ["a", "b"]), between(2, 0, 2)) == (8, "b", 2.0)
 
 
 def test_only_the_parts_that_differ_are_drawn_again():
@@ -38,27 +56,6 @@ def test_only_the_parts_that_differ_are_drawn_again():
     assert split(drawing.format(1, "o", "")).changes(before) == [("rings", '<g data-part="rings">o</g>')]
     assert split(drawing.format(1, "", "<path/>")).changes(before) is None, "the rest differs"
     assert split("<svg/>").changes(split("<svg/>")) is None, "there are no parts"
-
-
-@pytest.mark.parametrize("part", ["cell-9", "cell--1", "cell-", "wall-1", "cell-1e0", "cell-²", "9", ""])
-def test_a_cell_that_is_not_there_is_refused(part: str):
-    with pytest.raises(UserError, match="cell-0 to cell-8"):
-        parse_id(part, "cell", 9)
-    assert parse_id("cell-8", "cell", 9) == 8
-
-
-@pytest.mark.parametrize("value", [None, {}, [], "z", "", 3, True])
-def test_what_is_no_choice_of_a_control_is_refused(value: object):
-    with pytest.raises(UserError, match="choose one of the list"):
-        checked(value, {"a": 1, "b": 2})
-    assert checked("b", {"a": 1, "b": 2}) == "b"
-
-
-@pytest.mark.parametrize("value", [None, {}, "1", -0.1, 2.1, float("nan"), float("inf"), 10**400])
-def test_what_is_no_number_of_a_control_is_refused(value: object):
-    with pytest.raises(UserError, match="not a number from 0 to 2"):
-        between(value, 0, 2)
-    assert between(2, 0, 2) == 2.0
 
 
 @pytest.mark.parametrize(
@@ -86,14 +83,6 @@ def test_the_theme_is_remembered(browser: Browser):
     browser.until(lambda: "theme=" in browser.script("return document.cookie"), "the cookie")
     browser.refresh()
     browser.until(lambda: dark() != before, "the theme chosen last")
-
-
-def test_every_page_has_a_link_with_a_name(browser: Browser):
-    browser.open("/")
-    assert all(browser.attributes("nav a", "aria-label")), "on a phone an icon is all that is seen of a link"
-    paths = [page.path for page in discover([])]
-    assert browser.attributes("nav a", "href") == paths
-    assert browser.attributes(".game-card", "href") == paths[1:]
 
 
 def test_a_port_that_is_taken_or_cannot_be_is_refused(address: str):

@@ -177,11 +177,11 @@ def test_a_hint_stops_neither_the_player_nor_another_clock(inner: Browser, monke
 def test_a_hint_of_minesweeper_is_cancelled_with_its_search(inner: Browser, monkeypatch: pytest.MonkeyPatch):
     begun, stopped, given_up = threading.Event(), threading.Event(), threading.Event()
 
-    def endless_moves(flat: Any, known: Any, *others: Any) -> tuple[int, int, int]:
+    def endless_moves(flat: Any, *others: Any) -> tuple[int, int, int]:
         begun.set()
         flat = np.where(np.arange(flat.size) == 40, 1, HIDDEN).astype(np.int8)  # nothing is certain
         while not given_up.is_set():
-            found = exact_moves(flat, np.zeros_like(known), *others)
+            found = exact_moves(flat, *others)
             if found[0] != CONSISTENT:
                 stopped.set()
                 break
@@ -208,7 +208,7 @@ def test_the_clock_does_not_wait_for_the_mistakes_of_the_game_before(inner: Brow
         released.wait(2 * PATIENCE)  # the test does not wait as long for anything
         return []
 
-    monkeypatch.setattr("src.web.minesweeper.page.find_mistakes", find_slowly)
+    monkeypatch.setattr("src.web.minesweeper.advice.find_mistakes", find_slowly)
     try:
         page = begin_minesweeper(inner, "board=9x9x71&agent=random", monkeypatch, cell=0)
         inner.click(".play")

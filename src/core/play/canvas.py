@@ -29,7 +29,7 @@ SAMPLED_FRAMES = 24  # whose colors make up the palette
 
 
 def mix(color: str, other: str, share: float) -> str:
-    """Blend two colors; `share` is that of the first."""
+    """Blend two colors; `share` is the weight of the first."""
     pairs = zip(bytes.fromhex(color[1:]), bytes.fromhex(other[1:]), strict=True)
     return "#" + "".join(f"{round(share * a + (1 - share) * b):02x}" for a, b in pairs)
 
@@ -101,7 +101,7 @@ class Canvas:
             self.line(ends, color, width)
 
     def text(self, at: Point, text: str, size: float, color: str = INK, anchor: str = "mm", bold: bool = True) -> None:
-        """Write a line of text; `anchor` is that of Pillow, by default the center."""
+        """Write a line of text; `anchor` is one of Pillow, by default the center."""
         pixels = round(size * self._scale)
         if pixels >= SMALLEST_TEXT * SAMPLES:
             self._draw.text(
@@ -133,7 +133,7 @@ def text_image(text: str) -> np.ndarray:
 class Animation:
     """The frames of an animation, compressed until it is encoded: games can have hundreds."""
 
-    width: int | None = None  # pixels; None: that of the pictures
+    width: int | None = None  # pixels; None: as wide as the pictures
     _frames: list[tuple[tuple[int, int], bytes]] = field(default_factory=list)  # size and RGB values
     _seconds: list[float] = field(default_factory=list)
 
@@ -159,7 +159,7 @@ class Animation:
         return buffer.getvalue()
 
     def _frame(self, number: int) -> Image.Image:
-        """Return a frame in its final size; smaller pictures are at the top left, as those of text may differ."""
+        """Return a frame in its final size; smaller pictures, such as of text, are at the top left."""
         widths, heights = zip(*(size for size, _ in self._frames), strict=True)
         full = Image.new("RGB", (max(widths), max(heights)), CARD)
         size, data = self._frames[number]

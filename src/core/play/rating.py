@@ -58,7 +58,7 @@ def ratings(results: Results, anchor: str) -> dict[str, Rating]:
     One drawn game is added to every match: otherwise a player that won all its games would be rated infinite. The
     intervals follow from the Fisher information, with the variance of games without draws, so draws make them wider
     than needed; they are too narrow if a player wins or loses nearly every game. They are intervals of the difference
-    from the anchor, so that of the anchor is empty.
+    from the anchor, whose own interval is empty.
     """
     players = list(dict.fromkeys(name for pair in results for name in pair))
     require(anchor in players, f"{anchor} has played no games: there are {', '.join(players) or 'none'}")
@@ -288,7 +288,7 @@ class PairCounts:
     def elo(self) -> Rating:
         """Return the estimated difference and its 95% interval, from the variance between pairs.
 
-        The interval is that of the counts with `PRIOR_COUNT`. It is infinite on a side where it includes 0 or 1 points.
+        `PRIOR_COUNT` is added to the counts of the interval. It is infinite on a side where it includes 0 or 1 points.
         """
         counts = np.array(self.pairs) + PRIOR_COUNT
         mean = np.average(PAIR_RESULTS, weights=counts)

@@ -281,30 +281,17 @@ class WorkerRun(Run):
     def __enter__(self) -> "WorkerRun":
         return self
 
-    def __exit__(self, error_type: type[BaseException] | None, *_: object) -> None:
-        pass
+    def _skip(self, *_: Any, **__: Any) -> None:
+        """Do nothing: rank 0 writes."""
 
-    def finish(self, metrics: Mapping[str, float], result: Mapping[str, Any]) -> None:
-        pass
-
-    def diagnose(self, counts: Mapping[str, np.ndarray]) -> None:
-        pass
+    __exit__ = finish = diagnose = log = save = save_best = _skip
 
     @property
     def seconds(self) -> float:
         return 0.0  # rank 0 measures time
 
-    def log(self, step: int, metrics: Mapping[str, float]) -> None:
-        pass
-
     def restore(self) -> dict[str, Any] | None:
         return ranks.broadcast(None)
-
-    def save(self, learner: dict[str, Any] | None) -> None:
-        pass
-
-    def save_best(self, score: float, learner: dict[str, Any], error: float = 0.0, win_rate: float = 0.0) -> None:
-        pass
 
     def save_when_due(self, learner: Callable[[], dict[str, Any]]) -> None:
         if ranks.broadcast(False):

@@ -137,41 +137,31 @@ class HybridAgent(SolverAgent):
         """Return the reveal of certain cells, or of the best cell of a searched endgame, or the guesses to compare."""
         if (view.visible < 0).all():
             return super().decide(game, view, rng)
-        flat, known = flatten(view.visible), np.zeros(view.visible.size, np.int8)
-        risk, moves = np.zeros(flat.size), np.zeros(flat.size, np.int32)
+        flat = flatten(view.visible)
 
         def attempt(engine: Engine) -> tuple[int, Decision | Guesses]:
-            status, count, reason, log_completions = prove(flat, known, view.mines, engine, risk, moves)
+            status, count, reason, log_completions = prove(flat, view.mines, engine)
             if status == CONSISTENT and reason == GUESSED:
-                ahead = look_ahead(flat, known, view.mines, engine, risk, log_completions, self.candidates)
-                return status, Guesses(risk, *ahead)
+                ahead = look_ahead(flat, view.mines, engine, log_completions, self.candidates)
+                return status, Guesses(engine.probability.copy(), *ahead)
             if count == 0:
                 return status, Decision(None, {"guess": False, "risk": 1.0, "reason": HYBRID_REASONS[reason]})
-            action, *plan = moves[:count].tolist()
-            chance = float(risk[action])
-            return status, Decision(
-                action, {"guess": chance > 0, "risk": chance, "reason": HYBRID_REASONS[reason]}, plan
-            )
+            action, *plan = engine.moves[:count].tolist()
+            risk = float(engine.probability[action])
+            return status, Decision(action, {"guess": risk > 0, "risk": risk, "reason": HYBRID_REASONS[reason]}, plan)
 
         return run_with_engine(view.visible.shape, view.mines, attempt)
 
 
 @kernel
 def look_ahead(
-    visible: np.ndarray,
-    known: np.ndarray,
-    mines: int,
-    e: Engine,
-    risk: np.ndarray,
-    log_completions: float,
-    candidates: int,
+    visible: np.ndarray, mines: int, e: Engine, log_completions: float, candidates: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return the most promising guesses, all boards they may lead to, their probabilities, and the guess of each."""
-    guesses = e.guess.shortlist[: min(list_guesses(visible, e, risk), candidates)].copy()
+    guesses = e.guess.shortlist[: min(list_guesses(visible, e), candidates)].copy()
     boards = np.empty((guesses.size * NUMBERS, visible.size), np.int8)
     chances, owner = np.empty(boards.shape[0]), np.empty(boards.shape[0], np.int64)
-    after, then = known.copy(), np.empty(visible.size)
-    count = 0
+    after, count = e.guess.after, 0
     for g in range(guesses.size):
         cell = guesses[g]
         before, highest = visible[cell], 0
@@ -179,10 +169,10 @@ def look_ahead(
             highest += n >= 0 and visible[n] < 0
         for number in range(highest + 1):
             visible[cell] = number
-            after[:] = known
-            if not propagate_from(visible, e.near, after, e.frontier, cell):
+            after[:] = e.known
+            if not propagate_from(visible, after, e, cell):
                 continue
-            status, log_after = solve(visible, after, mines, e, then)
+            status, log_after = solve(visible, after, mines, e, e.guess.chance)
             if status == CONSISTENT:
                 boards[count], chances[count], owner[count] = visible, np.exp(log_after - log_completions), g
                 count += 1

@@ -73,8 +73,5 @@ class EnvConfig:
         from .game import Minesweeper  # imports the compiled rules, which the torch environment does not need
 
         return Minesweeper(
-            **asdict(self.variant()),
-            frontier_mask=self.frontier_mask,
-            encoding=self.encoding(),
-            reward=self.reward,
+            **asdict(self.variant()), frontier_mask=self.frontier_mask, encoding=self.encoding(), reward=self.reward
         )

@@ -18,7 +18,7 @@ from .variant import MINE, Encoding, Variant
 
 RESULT = np.dtype(
     [
-        ("reward", np.float64),  # the sum of the next
+        ("reward", np.float64),  # the sum of the components
         ("components", np.float64, len(COMPONENTS)),
         ("final_safe_revealed", np.float64),  # if a game ended in this step: share of its safe cells revealed
         ("final_steps", np.int32),
@@ -26,7 +26,7 @@ RESULT = np.dtype(
         ("final_won", np.bool_),
         ("terminated", np.bool_),
         ("truncated", np.bool_),
-        ("steps", np.int32),  # the game in progress
+        ("steps", np.int32),  # of the game in progress, like the next
         ("invalid_steps", np.int32),
     ],
     align=True,
@@ -95,7 +95,7 @@ class View:
     """The information available to the player."""
 
     visible: np.ndarray  # (H, W) int8: -1 hidden, -2 flagged, 0..8 the number revealed
-    mines: int  # all of the board
+    mines: int  # mine count of the board, flagged or not
     over: bool = False  # the game has ended; the board alone does not show a loss
 
 

@@ -50,15 +50,13 @@ def _play_exactly(
     In half of the games one of the first guesses is drawn among the promising ones, if there are that many, so that the
     data also covers other guesses.
     """
-    game, visible = boards.games[0], boards.visible[0]
-    known, probability = np.zeros(visible.size, np.int8), np.zeros(visible.size)
-    moves = np.zeros(visible.size, np.int32)
+    game, visible, probability, moves = boards.games[0], boards.visible[0], e.probability, e.moves
     used = _start(boards, batch, used, fewest, most, uniform)
     first = used  # the first row without a win probability
     random_guess = below(game, 2 * EARLY)  # its index among the guesses
     guess = 0
     while game.status == PLAYING and used < batch.win_probability.size:
-        status, log_completions = examine(visible, known, game.mines, e, probability)
+        status, log_completions = examine(visible, game.mines, e)
         if status != CONSISTENT:  # too many states for the engine, which is rare: abandon the game
             break
         used = _write_row(batch, used, visible, probability)
@@ -77,19 +75,19 @@ def _play_exactly(
                 if visible[moves[k]] < 0:
                     rules.reveal(boards, 0, moves[k])
             continue
-        choice, chance = take_risk(visible, known, game.mines, e, probability, log_completions)
+        choice, chance = take_risk(visible, game.mines, e, log_completions)
         batch.good_actions[used - 1, choice] = True
         if chance != NOT_SEARCHED:
             batch.win_probability[first:used] = chance
             first = used
         if guess == random_guess:
-            candidates = min(list_guesses(visible, e, probability), PROMISING)
+            candidates = min(list_guesses(visible, e), PROMISING)
             choice = e.guess.shortlist[below(game, candidates)]
             first = used
         guess += 1
         if boards.number[0, choice] == 0 and used < batch.win_probability.size:
             visible[choice] = 0  # a row before the cascade, because search stops at the zero
-            status, _ = examine(visible, known, game.mines, e, probability)
+            status, _ = examine(visible, game.mines, e)
             if status == CONSISTENT and np.any((visible < 0) & (probability == 0.0)):
                 used = _write_row(batch, used, visible, probability)
             visible[choice] = HIDDEN
@@ -128,14 +126,13 @@ def _play_by_rules(
     boards: Boards, e: Engine, batch: LabeledBatch, used: int, fewest: int, most: int, uniform: bool
 ) -> int:
     """Label one forced move, drawn at random; positions without one are guessed and not written."""
-    game, visible, number = boards.games[0], boards.visible[0], boards.number[0]
-    known, probability = np.zeros(visible.size, np.int8), np.zeros(visible.size)
+    game, visible, number, known = boards.games[0], boards.visible[0], boards.number[0], e.known
     moves = np.zeros(2 * visible.size, np.int32)
     flags = batch.good_actions.shape[1] > visible.size
     first = used
     used = _start(boards, batch, used, fewest, most, uniform)
     while game.status == PLAYING and used < batch.win_probability.size:
-        if not deduce(visible, known, game.mines, e):
+        if not deduce(visible, game.mines, e):
             break
         count = 0
         for cell in range(visible.size):
@@ -146,7 +143,7 @@ def _play_by_rules(
                 moves[count] = visible.size + cell
                 count += 1
         if count == 0:
-            guess = safest(visible, known, game.mines, e, probability)
+            guess = safest(visible, game.mines, e)
             if guess < 0:
                 break
             rules.reveal(boards, 0, guess)

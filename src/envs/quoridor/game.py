@@ -13,17 +13,8 @@ from . import notation, rules
 from .observation import mirror, write_planes
 from .positions import QuoridorPositions
 from .rules import MAX_MOVES, MAX_SIZE, NO_PATH, Position, distance, is_open, load_position, neighbor, new_board, turned
+from .search import evaluation
 from .search.alphabeta import CompiledSearch
-from .search.evaluation import (
-    FACTORS,
-    list_candidates,
-    list_threats,
-    measure,
-    play_out,
-    plies_to_win,
-    position_key,
-    shortest_step,
-)
 
 COMPILED_PLIES = 3  # last plies of perft: they take some milliseconds
 
@@ -149,21 +140,21 @@ class Quoridor(TwoPlayerGame[Position]):
         return planes.reshape(self.planes, self.size, self.size)
 
     def candidates(self, state: Position, selective: bool, waiting_plies: int = UNLIMITED_PLIES) -> list[int]:
-        return self._listed(list_candidates, state, selective, waiting_plies)
+        return self._listed(evaluation.list_candidates, state, selective, waiting_plies)
 
     def threats(self, state: Position) -> list[int]:
-        return self._listed(list_threats, state)
+        return self._listed(evaluation.list_threats, state)
 
     def factors(self, state: Position) -> dict[str, int]:
-        out = np.zeros(len(FACTORS), np.int64)
-        measure(self.board_of(state), out)
-        return dict(zip(FACTORS, out.tolist(), strict=True))
+        out = np.zeros(len(evaluation.FACTORS), np.int64)
+        evaluation.measure(self.board_of(state), out)
+        return dict(zip(evaluation.FACTORS, out.tolist(), strict=True))
 
     def solved(self, state: Position) -> int | None:
-        return int(plies_to_win(self.board_of(state))) or None
+        return int(evaluation.plies_to_win(self.board_of(state))) or None
 
     def position_key(self, state: Position) -> int:
-        return int(position_key(self.board_of(state)))
+        return int(evaluation.position_key(self.board_of(state)))
 
     def searcher(self, config: SearcherConfig) -> CompiledSearch:
         return CompiledSearch(self.size, self.ply_limit, config)
@@ -183,12 +174,12 @@ class Quoridor(TwoPlayerGame[Position]):
 
     def playout(self, state: Position, rng: np.random.Generator) -> int:
         board = self.board_of(state)
-        return int(play_out(board, self._own.moves, rng.integers(1 << 64, dtype=np.uint64)))
+        return int(evaluation.play_out(board, self._own.moves, rng.integers(1 << 64, dtype=np.uint64)))
 
     def shortest_step(self, state: Position) -> int:
         """Return the pawn move that leads closest to the goal of the player to move."""
         board = self.board_of(state)
-        return self.turned(state, int(shortest_step(board, self._own.moves)))
+        return self.turned(state, int(evaluation.shortest_step(board, self._own.moves)))
 
     def shortest_path(self, state: Position, player: int) -> list[int]:
         """Return the cells from a player's pawn to its goal on a shortest path, ignoring the other pawn."""

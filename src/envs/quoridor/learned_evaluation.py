@@ -9,23 +9,9 @@ from ...core.errors import require
 from .agents import MasterAgent
 from .game import Quoridor
 from .rules import NO_PATH, ONE, ZERO, Position, bit, kernel, lowest, new_board, set_up
+from .search import nnue
 from .search.deepening import SearchFeatures, SearchOptions, TimedSearch
-from .search.nnue import (
-    COLUMNS,
-    FEATURES,
-    HIDDEN,
-    MAX_WALLS,
-    MIRRORED,
-    NARROW,
-    PATH_WORDS,
-    SIZE,
-    WORDS,
-    Network,
-    quantized,
-    save_network,
-    trace,
-    write_features,
-)
+from .search.nnue import Network
 
 TABLE_BITS = 16  # enough for the short searches of self-play
 HAS_EASTERN = np.uint64(0x7F7F_7F7F_7F7F_7F7F)  # walls with another place east of them
@@ -45,11 +31,11 @@ RECORD = np.dtype(
 class QuoridorEvaluation:
     """The network of `nnue`, a `LearnedEvaluation`."""
 
-    layers = FEATURES, HIDDEN, NARROW
-    mirrored = MIRRORED
+    layers = nnue.FEATURES, nnue.HIDDEN, nnue.NARROW
+    mirrored = nnue.MIRRORED
     record = RECORD
-    quantized = staticmethod(quantized)
-    save = staticmethod(save_network)
+    nnue.quantized = staticmethod(nnue.quantized)
+    save = staticmethod(nnue.save_network)
 
     def __init__(self, game: Quoridor) -> None:
         self.game = game
@@ -61,14 +47,20 @@ class QuoridorEvaluation:
     def features(self, records: np.ndarray) -> np.ndarray:
         """Return the features of records as bits, (N, FEATURES / 8) uint8, in the order of the network's columns."""
         wrong = "the records are not positions of Quoridor"
-        known = records["pawns"].max(initial=0) < SIZE * SIZE and records["left"].max(initial=0) <= MAX_WALLS
+        known = (
+            records["pawns"].max(initial=0) < nnue.SIZE * nnue.SIZE and records["left"].max(initial=0) <= nnue.MAX_WALLS
+        )
         require(bool(known), f"{wrong}: a pawn is off the board or too many walls left")
         horizontal, vertical = records["horizontal"], records["vertical"]
         beside, above = horizontal & (horizontal >> np.uint64(1)) & HAS_EASTERN, vertical & (vertical >> np.uint64(8))
         require(not ((horizontal & vertical) | beside | above).any(), f"{wrong}: walls overlap")
-        out = np.zeros((len(records), WORDS), np.uint64)
-        paths, lengths, words = np.zeros((2, PATH_WORDS), np.uint64), np.zeros(2, np.int64), np.zeros(WORDS, np.uint64)
-        possible = _pack(new_board(SIZE, 1 << 20), records, paths, lengths, words, COLUMNS, out)
+        out = np.zeros((len(records), nnue.WORDS), np.uint64)
+        paths, lengths, words = (
+            np.zeros((2, nnue.PATH_WORDS), np.uint64),
+            np.zeros(2, np.int64),
+            np.zeros(nnue.WORDS, np.uint64),
+        )
+        possible = _pack(new_board(nnue.SIZE, 1 << 20), records, paths, lengths, words, nnue.COLUMNS, out)
         require(possible, f"{wrong}: a pawn is walled in")
         return out.astype("<u8").view(np.uint8)
 
@@ -100,11 +92,11 @@ def _pack(board: Any, records: Any, paths: Any, lengths: Any, words: Any, column
         record = records[n]
         set_up(board, record.horizontal, record.vertical, record.pawns, record.left, np.int64(record.ply))
         for player in range(2):
-            lengths[player] = trace(board, player, False, paths[player])
+            lengths[player] = nnue.trace(board, player, False, paths[player])
             if lengths[player] == NO_PATH:
                 return False
-        write_features(board, paths, lengths, words)
-        for i in range(WORDS):
+        nnue.write_features(board, paths, lengths, words)
+        for i in range(nnue.WORDS):
             word = words[i]
             while word != ZERO:
                 column = np.int64(columns[board.ply & 1, 64 * i + lowest(word)])

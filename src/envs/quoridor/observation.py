@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from ...core.play.search_interface import Symmetry
-from .rules import ONE, ZERO, inlined, is_over, kernel, legal_walls, lowest, pawn_targets, spread
+from .rules import ONE, ZERO, Cells, goal, inlined, is_over, kernel, legal_walls, lowest, pawn_targets, spread
 
 
 @kernel
@@ -39,19 +39,19 @@ def _write_distances(board: Any, player: int, me: int, out: np.ndarray) -> None:
     """Write the distance of each cell to the goal of `player`, relative to 2N steps and at most 1."""
     cells, longest = board.size * board.size, 2 * board.size
     out[:] = 1.0
-    low, high = board.goal_low[player], board.goal_high[player]
-    new_low, new_high, steps = low, high, 0
-    while (new_low | new_high) != ZERO and steps < longest:
-        _write_cells(new_low, new_high, cells, me, steps / longest, out)
-        next_low, next_high = spread(board, low, high)
-        new_low, new_high = next_low & ~low, next_high & ~high
-        low, high = next_low, next_high
+    reached = added = goal(board, player)
+    steps = 0
+    while added != (ZERO, ZERO) and steps < longest:
+        _write_cells(added, cells, me, steps / longest, out)
+        grown = spread(board, reached)
+        added, reached = (grown[0] & ~reached[0], grown[1] & ~reached[1]), grown
         steps += 1
 
 
 @inlined
-def _write_cells(low: Any, high: Any, cells: int, me: int, value: Any, out: np.ndarray) -> None:
-    """Write a value to the cells of a bit set, turned to the view of player `me`."""
+def _write_cells(chosen: Cells, cells: int, me: int, value: Any, out: np.ndarray) -> None:
+    """Write a value to the chosen cells, turned to the view of player `me`."""
+    low, high = chosen
     while low:
         cell = lowest(low)
         out[cells - 1 - cell if me == 1 else cell] = value
@@ -69,8 +69,7 @@ def write_mask(board: Any, out: np.ndarray) -> None:
     if is_over(board):
         return
     me, cells, walls = board.ply & 1, board.size * board.size, (board.size - 1) * (board.size - 1)
-    low, high = pawn_targets(board, me)
-    _write_cells(low, high, cells, me, True, out)
+    _write_cells(pawn_targets(board, me), cells, me, True, out)
     horizontal, vertical = legal_walls(board)
     for wall in range(walls):
         block = walls - 1 - wall if me == 1 else wall

@@ -42,10 +42,9 @@ class Position(NamedTuple):
     ply: int  # player 1, seat 0, moves on even plies
 
 
-# A set of cells takes two words: cells 0..63 in `low`, the others in `high`.
 BOARD = np.dtype(
     [
-        ("north_low", np.uint64),  # cells from which the step north is open
+        ("north_low", np.uint64),  # cells from which the step north is open: the two words of a set, see `Cells`
         ("north_high", np.uint64),
         ("east_low", np.uint64),  # cells from which the step east is open
         ("east_high", np.uint64),
@@ -117,6 +116,8 @@ def line_actions(size: int, ply: int, line: np.ndarray) -> tuple[int, ...]:
 
 # Sets of cells and walls
 
+Cells = tuple[Any, Any]  # a set of cells as two words: cells 0..63, and the others
+
 
 @inlined
 def bit(number: int) -> Any:
@@ -124,24 +125,54 @@ def bit(number: int) -> Any:
 
 
 @inlined
-def cell_set(cell: int) -> tuple[Any, Any]:
+def cell_set(cell: int) -> Cells:
     return (bit(cell), ZERO) if cell < 64 else (ZERO, bit(cell - 64))
 
 
 @inlined
-def has_cell(low: Any, high: Any, cell: int) -> bool:
-    word = low >> np.uint64(cell) if cell < 64 else high >> np.uint64(cell - 64)
+def has_cell(cells: Cells, cell: int) -> bool:
+    word = cells[0] >> np.uint64(cell) if cell < 64 else cells[1] >> np.uint64(cell - 64)
     return (word & ONE) != ZERO
 
 
 @inlined
-def shift_up(low: Any, high: Any, count: Any) -> tuple[Any, Any]:
-    return low << count, (high << count) | (low >> (LOW_CELLS - count))
+def union(one: Cells, other: Cells) -> Cells:
+    return one[0] | other[0], one[1] | other[1]
 
 
 @inlined
-def shift_down(low: Any, high: Any, count: Any) -> tuple[Any, Any]:
-    return (low >> count) | (high << (LOW_CELLS - count)), high >> count
+def common(one: Cells, other: Cells) -> Cells:
+    return one[0] & other[0], one[1] & other[1]
+
+
+@inlined
+def meet(one: Cells, other: Cells) -> bool:
+    return (one[0] & other[0]) | (one[1] & other[1]) != ZERO
+
+
+@inlined
+def shift_up(cells: Cells, count: Any) -> Cells:
+    return cells[0] << count, (cells[1] << count) | (cells[0] >> (LOW_CELLS - count))
+
+
+@inlined
+def shift_down(cells: Cells, count: Any) -> Cells:
+    return (cells[0] >> count) | (cells[1] << (LOW_CELLS - count)), cells[1] >> count
+
+
+@inlined
+def goal(board: Any, player: int) -> Cells:
+    return board.goal_low[player], board.goal_high[player]
+
+
+@inlined
+def north(board: Any) -> Cells:
+    return board.north_low, board.north_high
+
+
+@inlined
+def east(board: Any) -> Cells:
+    return board.east_low, board.east_high
 
 
 @inlined
@@ -254,7 +285,7 @@ def unmake(board: Any, move: int, origin: int) -> None:
 
 @inlined
 def on_goal(board: Any, player: int) -> bool:
-    return has_cell(board.goal_low[player], board.goal_high[player], board.pawn[player])
+    return has_cell(goal(board, player), board.pawn[player])
 
 
 @inlined
@@ -269,12 +300,12 @@ def is_over(board: Any) -> bool:
 def is_open(board: Any, cell: int, direction: int) -> bool:
     """Whether walls and edges allow a pawn to step from the cell in this direction."""
     if direction == NORTH:
-        return has_cell(board.north_low, board.north_high, cell)
+        return has_cell(north(board), cell)
     if direction == EAST:
-        return has_cell(board.east_low, board.east_high, cell)
+        return has_cell(east(board), cell)
     if direction == SOUTH:
-        return cell >= board.size and has_cell(board.north_low, board.north_high, cell - board.size)
-    return cell > 0 and has_cell(board.east_low, board.east_high, cell - 1)
+        return cell >= board.size and has_cell(north(board), cell - board.size)
+    return cell > 0 and has_cell(east(board), cell - 1)
 
 
 @inlined
@@ -287,29 +318,23 @@ def neighbor(board: Any, cell: int, direction: int) -> int:
 
 
 @inlined
-def spread(board: Any, low: Any, high: Any) -> tuple[Any, Any]:
+def spread(board: Any, cells: Cells) -> Cells:
     """Return the set extended by the cells one step away."""
     row = np.uint64(board.size)
-    north_low, north_high = shift_up(low & board.north_low, high & board.north_high, row)
-    east_low, east_high = shift_up(low & board.east_low, high & board.east_high, ONE)
-    south_low, south_high = shift_down(low, high, row)
-    west_low, west_high = shift_down(low, high, ONE)
-    low |= north_low | east_low | (south_low & board.north_low) | (west_low & board.east_low)
-    high |= north_high | east_high | (south_high & board.north_high) | (west_high & board.east_high)
-    return low, high
+    up, right = shift_up(common(cells, north(board)), row), shift_up(common(cells, east(board)), ONE)
+    down, left = common(shift_down(cells, row), north(board)), common(shift_down(cells, ONE), east(board))
+    return union(union(cells, union(up, right)), union(down, left))
 
 
 @kernel
 def distance(board: Any, player: int) -> int:
     """Return the length of a player's shortest path, ignoring the other pawn; NO_PATH if there is none."""
-    low, high = cell_set(board.pawn[player])
-    goal_low, goal_high = board.goal_low[player], board.goal_high[player]
-    steps = 0
-    while (low & goal_low) | (high & goal_high) == ZERO:
-        next_low, next_high = spread(board, low, high)
-        if next_low == low and next_high == high:
+    cells, steps = cell_set(board.pawn[player]), 0
+    while not meet(cells, goal(board, player)):
+        grown = spread(board, cells)
+        if grown == cells:
             return NO_PATH
-        low, high = next_low, next_high
+        cells = grown
         steps += 1
     return steps
 
@@ -320,14 +345,12 @@ def flood(board: Any, player: int) -> tuple[int, int]:
 
     Every legal position has a path. Otherwise the result is wrong, but without side effects.
     """
-    low, high = cell_set(board.pawn[player])
-    goal_low, goal_high = board.goal_low[player], board.goal_high[player]
-    steps = 0
-    while (low & goal_low) | (high & goal_high) == ZERO and steps < LONGEST:
-        board.reached[steps, 0], board.reached[steps, 1] = low, high
-        low, high = spread(board, low, high)
+    cells, steps = cell_set(board.pawn[player]), 0
+    while not meet(cells, goal(board, player)) and steps < LONGEST:
+        board.reached[steps, 0], board.reached[steps, 1] = cells
+        cells = spread(board, cells)
         steps += 1
-    low, high = low & goal_low, high & goal_high
+    low, high = common(cells, goal(board, player))
     if player == 1:  # the first goal cell from the player's point of view
         return steps, 64 + highest(high) if high else highest(low)
     return steps, lowest(low) if low else 64 + lowest(high)
@@ -336,10 +359,10 @@ def flood(board: Any, player: int) -> tuple[int, int]:
 @inlined
 def direction_back(board: Any, player: int, cell: int, step: int) -> int:
     """Return the direction from which the path found by `flood` reaches its cell number step + 1."""
-    low, high = board.reached[step, 0], board.reached[step, 1]
+    reached = board.reached[step, 0], board.reached[step, 1]
     for turn in range(3):
         direction = (turn + 2 * player) % 4  # symmetric for both players
-        if is_open(board, cell, direction) and has_cell(low, high, neighbor(board, cell, direction)):
+        if is_open(board, cell, direction) and has_cell(reached, neighbor(board, cell, direction)):
             return direction
     return (3 + 2 * player) % 4
 
@@ -375,48 +398,39 @@ def walls_closing(board: Any, horizontal: bool, cell: int) -> Any:
 def distance_map(board: Any, player: int, out: np.ndarray) -> None:
     """Fill (cells,) with the steps from each cell to the player's goal, or NO_PATH."""
     out[:] = NO_PATH
-    low, high = board.goal_low[player], board.goal_high[player]
-    steps, grown = 0, True
-    while grown:
+    before, cells, steps = (ZERO, ZERO), goal(board, player), 0
+    while cells != before:
         for cell in range(out.size):
-            if out[cell] == NO_PATH and has_cell(low, high, cell):
+            if out[cell] == NO_PATH and has_cell(cells, cell):
                 out[cell] = steps
-        next_low, next_high = spread(board, low, high)
-        grown = next_low != low or next_high != high
-        low, high = next_low, next_high
+        before, cells = cells, spread(board, cells)
         steps += 1
 
 
 # Legal moves
 
 
-@inlined
-def _with_cell(low: Any, high: Any, cell: int) -> tuple[Any, Any]:
-    more_low, more_high = cell_set(cell)
-    return low | more_low, high | more_high
-
-
 @kernel
-def pawn_targets(board: Any, player: int) -> tuple[Any, Any]:
+def pawn_targets(board: Any, player: int) -> Cells:
     """Return the legal targets of a pawn; there is always one: if only the other pawn's cell is open, that pawn has a
     way on, or both would be cut off from their goals.
     """
     cell, other = board.pawn[player], board.pawn[1 - player]
-    low, high = ZERO, ZERO
+    targets = ZERO, ZERO
     for direction in range(4):
         if not is_open(board, cell, direction):
             continue
         target = neighbor(board, cell, direction)
         if target != other:
-            low, high = _with_cell(low, high, target)
+            targets = union(targets, cell_set(target))
         elif is_open(board, other, direction):
-            low, high = _with_cell(low, high, neighbor(board, other, direction))
+            targets = union(targets, cell_set(neighbor(board, other, direction)))
         else:
             for turn in (1, 3):  # diagonal jumps, if a wall or the edge is behind the other pawn
                 aside = (direction + turn) % 4
                 if is_open(board, other, aside):
-                    low, high = _with_cell(low, high, neighbor(board, other, aside))
-    return low, high
+                    targets = union(targets, cell_set(neighbor(board, other, aside)))
+    return targets
 
 
 @inlined
@@ -494,10 +508,8 @@ def list_legal(board: Any, out: np.ndarray) -> int:
     if is_over(board):
         return 0
     cells, walls = board.size * board.size, (board.size - 1) * (board.size - 1)
-    low, high = pawn_targets(board, board.ply & 1)
     horizontal, vertical = legal_walls(board)
-    count = append_ascending(low, 0, out, 0)
-    count = append_ascending(high, 64, out, count)
+    count = append_cells(pawn_targets(board, board.ply & 1), out)
     count = append_ascending(horizontal, cells, out, count)
     return append_ascending(vertical, cells + walls, out, count)
 
@@ -512,14 +524,19 @@ def append_ascending(numbers: Any, offset: int, out: np.ndarray, count: int) -> 
     return count
 
 
+@inlined
+def append_cells(cells: Cells, out: np.ndarray) -> int:
+    """Write the cells of a set in ascending order into `out`; return their number."""
+    return append_ascending(cells[1], 64, out, append_ascending(cells[0], 0, out, 0))
+
+
 @kernel
 def is_legal(board: Any, move: int) -> bool:
     cells, walls = board.size * board.size, (board.size - 1) * (board.size - 1)
     if is_over(board) or not 0 <= move < cells + 2 * walls:
         return False
     if move < cells:
-        low, high = pawn_targets(board, board.ply & 1)
-        return has_cell(low, high, move)
+        return has_cell(pawn_targets(board, board.ply & 1), move)
     if board.left[board.ply & 1] == 0:
         return False
     horizontal, wall = wall_of(board, move)

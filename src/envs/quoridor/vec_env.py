@@ -13,28 +13,13 @@ from ...core.play.agent import Agent, RandomAgent
 from ..masked_env import MaskedVectorEnv, Step, load_arrays, save_arrays
 from ..splitmix import below, next_word, seed_word
 from ..two_player_env import GameReward
+from . import rules
 from .agents import RunnerAgent
 from .game import Quoridor
 from .observation import write_mask, write_planes
 from .positions import GAMES_PER_THREAD
 from .reward import PathReward
-from .rules import (
-    BOARD,
-    MAX_MOVES,
-    ZERO,
-    Position,
-    compiled_turned,
-    distance,
-    inlined,
-    is_over,
-    kernel,
-    list_legal,
-    make,
-    new_board,
-    on_goal,
-    set_up,
-    to_positions,
-)
+from .rules import BOARD, MAX_MOVES, ZERO, Position, inlined, kernel
 from .search.evaluation import shortest_step
 
 NO_ACTION = -1
@@ -84,9 +69,9 @@ def step_span(buffers: Buffers, config: BatchConfig, actions: np.ndarray, first:
     """Play an action in each game from `first` to before `end`; a game that ends is followed by a new one."""
     for i in range(first, end):
         board, game = buffers.boards[i], buffers.games[i]
-        make(board, compiled_turned(board.size, board.ply, actions[i]))
+        rules.make(board, rules.compiled_turned(board.size, board.ply, actions[i]))
         game.reply = game.opening = NO_ACTION
-        if not is_over(board):
+        if not rules.is_over(board):
             game.reply = _play_opponent(board, game, buffers.moves[i])
         _compute_reward(board, game, config)
         if game.ended:
@@ -118,9 +103,9 @@ def _uniform(source: Any) -> float:
 def _play_opponent(board: Any, game: Any, moves: np.ndarray) -> int:
     """Make a move of the opponent and return it as an action of the opponent."""
     explores = game.explore > 0 and _uniform(game) < game.explore
-    move = moves[below(game, list_legal(board, moves))] if explores else shortest_step(board, moves)
-    action = compiled_turned(board.size, board.ply, move)
-    make(board, move)
+    move = moves[below(game, rules.list_legal(board, moves))] if explores else shortest_step(board, moves)
+    action = rules.compiled_turned(board.size, board.ply, move)
+    rules.make(board, move)
     return action
 
 
@@ -128,16 +113,16 @@ def _play_opponent(board: Any, game: Any, moves: np.ndarray) -> int:
 def _compute_reward(board: Any, game: Any, config: BatchConfig) -> None:
     """Compiled version of `Episode.collect_reward`."""
     before = game.potential
-    game.ended = is_over(board)
+    game.ended = rules.is_over(board)
     game.outcome = 0
     if not game.ended:
         game.potential = _potential(board, game.seat, config)
         game.reward = game.potential - before
         return
     game.potential = 0.0
-    if on_goal(board, game.seat):
+    if rules.on_goal(board, game.seat):
         game.outcome = 1
-    elif on_goal(board, 1 - game.seat):
+    elif rules.on_goal(board, 1 - game.seat):
         game.outcome = -1
     outcome_reward = config.win if game.outcome == 1 else (config.loss if game.outcome == -1 else config.draw)
     game.reward = outcome_reward - before
@@ -147,7 +132,7 @@ def _compute_reward(board: Any, game: Any, config: BatchConfig) -> None:
 def _potential(board: Any, seat: int, config: BatchConfig) -> float:
     if config.path == 0:
         return 0.0
-    return config.path * (distance(board, 1 - seat) - distance(board, seat))
+    return config.path * (rules.distance(board, 1 - seat) - rules.distance(board, seat))
 
 
 @inlined
@@ -155,7 +140,7 @@ def _start_game(board: Any, game: Any, config: BatchConfig, moves: np.ndarray) -
     """Start a new game; if the learner is second, the opponent moves."""
     start = board.size // 2
     pawns, left = (start, board.size * board.size - 1 - start), (config.walls, config.walls)
-    set_up(board, ZERO, ZERO, pawns, left, 0)
+    rules.set_up(board, ZERO, ZERO, pawns, left, 0)
     game.seat = config.first_seat + (below(game, 2) if config.seats == 2 else 0)
     game.explore = config.explore
     if config.explore_most > config.explore:
@@ -204,7 +189,7 @@ class VecQuoridor(MaskedVectorEnv[np.ndarray]):
             masks=np.zeros((num_envs, game.num_actions), bool),
             moves=np.zeros((num_envs, MAX_MOVES), np.int64),
         )
-        self._buffers.boards[:] = new_board(game.size, game.ply_limit)
+        self._buffers.boards[:] = rules.new_board(game.size, game.ply_limit)
 
     def _start(self, seeds: Sequence[int]) -> None:
         for record, seed in zip(self._buffers.games, seeds, strict=False):
@@ -226,7 +211,7 @@ class VecQuoridor(MaskedVectorEnv[np.ndarray]):
 
     def positions(self) -> list[Position]:
         """Return the state of every game as a `Position`."""
-        return to_positions(self._buffers.boards)
+        return rules.to_positions(self._buffers.boards)
 
     def opponent_actions(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the opponent's reply to the last step, and its first move of a game that began in it; (N,) each, -1:

@@ -22,7 +22,7 @@ from . import match_setup
 
 COUNT, LEAST = 3, 0.005  # choices that are listed: how many, and from which probability
 EVEN = 0.25  # values up to this are called even
-ESTIMATE = "What it expects is its own estimate, against players like those of its training."
+ESTIMATE = "What it expects is its own estimate, against players like the ones it was trained with."
 FAILED = "The network could not be asked: the log of the server says why."
 Question = tuple[str, tuple[Command, ...]]  # the network and the steps before the position
 VERBS = {"shoot": "shoot at", "charge": "charge", "fight": "fight"}
@@ -166,7 +166,7 @@ class AdvicePanel:
             self.network = ui.select([], label="Network", on_change=self._ask_again).classes("w-full")
             self.network.props('outlined dense options-dense data-part="network"')
             self.network.set_visibility(False)
-            self._text = ui.html(sanitize=False).props('role=status data-part="advice"')
+            self.text = ui.html(sanitize=False).props('role=status data-part="advice"')
         self._panel.set_visibility(False)
 
     def toggle(self) -> None:
@@ -228,13 +228,8 @@ class AdvicePanel:
                     self._redraw()
                 raise  # into the log
 
-    @property
-    def words(self) -> str:
-        """What is said now, as HTML."""
-        return self._text.content
-
     def _say(self, html: str) -> Suggestion:
-        self._text.set_content(html)
+        self.text.set_content(html)
         return Suggestion()
 
 

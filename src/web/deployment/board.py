@@ -55,10 +55,7 @@ SIGNS = {
     'C-2 6 -7 7 -7 12Z"/>',
 }
 SWIFT, MASSIVE = 8, 5  # movement and toughness of the roles below
-BODIES = {
-    1: '<circle class="body" r="16.5"/>',
-    2: '<rect class="body" x="-15" y="-15" width="30" height="30" rx="4"/>',
-}
+BODIES = {1: '<circle class="body" r="16.5"/>', 2: '<rect class="body" x="-15" y="-15" width="30" height="30" rx="4"/>'}
 
 
 class Marks(NamedTuple):

@@ -101,8 +101,7 @@ class DeploymentMatch(Match[GameState, Command, StepReport]):
 
     def require_human_turn(self) -> None:
         player = self.seats[self.seat]
-        over = "the game is over: start a new one"
-        require(not self.is_over, over)
+        require(not self.is_over, "the game is over: start a new one")
         require(player.agent is None, f"it is the turn of player {self.to_move}, {player.name}: let it play first")
 
     def step_at(self, at: Hex, unit: str | None) -> Command:

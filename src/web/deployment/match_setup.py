@@ -62,14 +62,14 @@ class MatchSetup(NamedTuple):
         return f"{PAGE.path}?{urlencode(given)}" if given else PAGE.path
 
 
-CHOICES: Mapping[str, tuple[str, ...]] = {
-    "scenario": tuple(SCENARIOS),
-    "order": get_args(OrderMode),
-    "zones": (OWN, *ZONES),
-    "player_1": (HUMAN, *AGENTS),
-    "placement_1": (OWN, *PLACEMENTS),
-    "player_2": (HUMAN, *AGENTS),
-    "placement_2": (OWN, *PLACEMENTS),
+CHOICES: Mapping[str, tuple[str, tuple[str, ...]]] = {  # labels and options
+    "scenario": ("Scenario", tuple(SCENARIOS)),
+    "order": ("Order of deployment", get_args(OrderMode)),
+    "zones": ("Zones", (OWN, *ZONES)),
+    "player_1": ("Player 1", (HUMAN, *AGENTS)),
+    "placement_1": ("Placement of player 1", (OWN, *PLACEMENTS)),
+    "player_2": ("Player 2", (HUMAN, *AGENTS)),
+    "placement_2": ("Placement of player 2", (OWN, *PLACEMENTS)),
 }
 
 
@@ -78,7 +78,8 @@ def read(query: Mapping[str, str]) -> MatchSetup:
     for key, value in query.items():
         require(key in MatchSetup._fields, f"{key}={value} is unknown: there are {', '.join(MatchSetup._fields)}")
         if key in CHOICES and not (key.startswith("player") and value.startswith(RUN)):
-            require(value in CHOICES[key], f"{key}={value} is unknown: choose one of {', '.join(CHOICES[key])}")
+            options = CHOICES[key][1]
+            require(value in options, f"{key}={value} is unknown: choose one of {', '.join(options)}")
     setup = MatchSetup(**query)
     if setup.seed:
         whole = setup.seed.isascii() and setup.seed.isdigit() and len(setup.seed) < 12 and int(setup.seed) < SEED_LIMIT

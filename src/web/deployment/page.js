@@ -7,6 +7,14 @@ document.addEventListener('keydown', (e) => {
   e.preventDefault();
   emitEvent('dp-key', {key: e.key, board: !!at.closest('.dp-board')});
 });
+// The unit under the mouse, or an empty text.
+window.emitHoveredUnit = (e, emit) => {
+  if (e.pointerType !== 'mouse') return;
+  const box = e.currentTarget, at = e.target.closest('[data-id]')?.dataset.id, columns = +box.dataset.columns;
+  const cell = at ? +at.split('-')[1] : -1;
+  const unit = box.querySelector(`.token[data-at="${cell % columns} ${Math.floor(cell / columns)}"]`)?.dataset.unit;
+  if ((unit ?? '') !== (box.looked ?? '')) { box.looked = unit; emit(unit ?? ''); }
+};
 document.addEventListener('click', (e) => {
   if (e.detail && e.target.closest('.dp button')) document.activeElement.blur();
 });

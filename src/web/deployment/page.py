@@ -1,8 +1,9 @@
-"""The page of the wargame: a placeholder at once, and the match of the URL when it is built."""
+"""The page of the wargame."""
 
 import asyncio
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any, TypeVar
 
@@ -17,7 +18,7 @@ from ...envs.deployment.rules.scenario import Hex
 from ...envs.deployment.step_report import Command
 from .. import shell
 from ..clickable import LEFT, Clickable, Pick, parse_id
-from ..event_loop import Busy
+from ..event_loop import Busy, in_thread
 from ..game_page import GamePage, Visit, read_visit
 from ..match_panel import ResultBox
 from ..saved_games import SavedGame
@@ -37,14 +38,6 @@ SPEEDS = {1.2: "slow", 0.5: "normal", 0.15: "fast", 0.03: "blitz"}  # seconds pe
 BLITZ, BLITZ_STEPS = 0.05, 8  # below this pace (seconds), several steps per redraw
 ZOOM_BUTTONS = (("remove", -1, "zoom out"), ("add", 1, "zoom in"), ("fit_screen", 0, "fit the board"))
 NO_UNIT = '<div class="dp-unit faint">Tap a unit, or point at it, to see its card and its range.</div>'
-# The unit under the mouse, or an empty text.
-_HOVER = """(e) => {
-  if (e.pointerType !== 'mouse') return;
-  const box = e.currentTarget, at = e.target.closest('[data-id]')?.dataset.id, columns = +box.dataset.columns;
-  const cell = at ? +at.split('-')[1] : -1;
-  const unit = box.querySelector(`.token[data-at="${cell % columns} ${Math.floor(cell / columns)}"]`)?.dataset.unit;
-  if ((unit ?? '') !== (box.looked ?? '')) { box.looked = unit; emit(unit ?? ''); }
-}"""
 
 
 def prepare(services: Services) -> None:
@@ -54,40 +47,12 @@ def prepare(services: Services) -> None:
 
 async def build(services: Services, request: Request) -> None:
     ui.run_javascript(shell.asset(__package__, "page.js"))
-    box = ui.element("div").classes("w-full")
-    with box, ui.element("div").classes("dp w-full"):  # the space of the board, so that the layout does not shift
-        with ui.element("div").classes("dp-left"):
-            ui.element("div").classes("dp-status-room")
-            ui.label("Setting up the board").classes("dp-headline")
-            ui.element("div").classes("dp-bar-room")
-            with ui.element("div").classes("board dp-board grid place-items-center"):
-                busy = Busy()
-        ui.element("div").classes("dp-right")
-    ui.timer(0, lambda: _show_match(services, box, busy, request), once=True)
-
-
-async def _show_match(services: Services, box: ui.element, busy: Busy, request: Request) -> None:
-    """Show the match of a URL in an element of the page, or the reason why it is invalid."""
-    visit, setup, match, problem = Visit(services), MatchSetup(), None, ""
-    try:
-        visit = await busy.do(read_visit, services, PAGE.path, request)
-        setup = match_setup.read(visit.saved.setup if visit.saved else visit.query)
-        match = await busy.do(_new_match, services, setup, visit.saved)
-    except UserError as error:
-        problem = str(error)
-    box.clear()
-    with box:
-        new_game = NewGame(services, setup)
-        if match is not None:
-            page = DeploymentPage(visit, match, new_game)
-            ui.on("dp-key", lambda event: page.on_key(event.args))
-            with shell.show_errors():
-                await page.open()
-            return
-        with ui.element("div").classes("panel mx-auto"):
-            ui.label("This game cannot be set up").classes("headline")
-            ui.label(problem).props('data-part="problem"')
-            ui.button("Choose another", on_click=new_game.open)
+    visit = await in_thread(read_visit, services, PAGE.path, request)
+    setup = match_setup.read(visit.saved.setup if visit.saved else visit.query)
+    match = await in_thread(_new_match, services, setup, visit.saved)
+    page = DeploymentPage(visit, match, NewGame(services, setup))
+    ui.on("dp-key", lambda event: page.on_key(event.args))
+    ui.timer(0, page.open, once=True)
 
 
 def _new_match(services: Services, setup: MatchSetup, saved: SavedGame | None) -> DeploymentMatch:
@@ -172,7 +137,7 @@ class DeploymentPage(GamePage[DeploymentMatch]):
     def _add_board(self) -> None:
         box = ui.element("div").classes("board dp-board").props('tabindex=0 data-part="board"')
         box.props(f"data-columns={self.match.game.scenario.board.cols}")
-        box.on("pointerover", lambda event: self.inspect(event.args), js_handler=_HOVER)
+        box.on("pointerover", lambda event: self.inspect(event.args), js_handler="(e) => emitHoveredUnit(e, emit)")
         with box, ui.element("div").classes("dp-layers"):
             Clickable(board.ground(self.match.game.scenario), self.pick)
             self.pieces = ui.html(sanitize=False).classes("dp-over")
@@ -292,10 +257,9 @@ class DeploymentPage(GamePage[DeploymentMatch]):
         self.wait_button.set_enabled(by_hand and not match.is_over)
         self.rest_button.set_enabled(by_hand)
         confirmable = deploying and any(why_not_confirm(state, seat + 1) is None for seat in match.human_seats)
-        self.confirm_button.props(remove="outline") if confirmable else self.confirm_button.props("outline")
-        passable = deploying and why_not_pass(state) is None
-        self.pass_button.props(remove="outline") if passable else self.pass_button.props("outline")
-        self.again_button.props(remove="outline") if match.is_over else self.again_button.props("outline")
+        _emphasize(self.confirm_button, confirmable)
+        _emphasize(self.pass_button, deploying and why_not_pass(state) is None)
+        _emphasize(self.again_button, match.is_over)
         self.play_button.props(f"icon={'pause' if self.playing and not match.is_over else 'play_arrow'}")
         self.play_button.set_enabled(not match.is_over)
 
@@ -316,17 +280,22 @@ class DeploymentPage(GamePage[DeploymentMatch]):
 
     # User actions
 
+    @contextmanager
+    def _change(self, is_new: bool = True, worded: Callable[[str], str] = str) -> Iterator[None]:
+        """Change the match within, and show it; `worded` puts the message of an error into words for a player."""
+        require(self.ply is None, "this is an earlier moment: go to the latest one to play")
+        try:
+            yield
+        except UserError as error:
+            raise UserError(worded(str(error))) from error
+        self.clear_refusal()
+        self.refresh(is_new)
+
     def act(self, step: Callable[[], Command]) -> None:
-        """Play a step of the person to move, and show errors."""
-        with shell.show_errors(without_coordinates):
-            self._require_present()
+        """Play a step of the person to move."""
+        with self._change(worded=without_coordinates):
             self.match.require_human_turn()
             self.match.play(step())
-            self.clear_refusal()
-            self.refresh(is_new=True)
-
-    def _require_present(self) -> None:
-        require(self.ply is None, "this is an earlier moment: go to the latest one to play")
 
     def pick(self, pick: Pick) -> None:
         if pick.button != LEFT:
@@ -372,12 +341,9 @@ class DeploymentPage(GamePage[DeploymentMatch]):
         if placed is not None and self.match.waits_for_human and why_not_undeploy(self.match.state, placed) is None:
             self.take_back_unit(placed)
             return
-        with shell.show_errors(lambda words: descriptions.address_player(words, self.match.human_seats)):
-            self._require_present()
+        with self._change(False, lambda words: descriptions.address_player(words, self.match.human_seats)):
             self.match.take_back()
             self.cancel_decisions()
-            self.clear_refusal()
-            self.refresh()
             self.save()
 
     def wait(self) -> None:
@@ -385,22 +351,16 @@ class DeploymentPage(GamePage[DeploymentMatch]):
 
     def confirm(self) -> None:
         """Confirm for a person who has placed all units, even if the other player is still placing."""
-        with shell.show_errors():
-            self._require_present()
+        with self._change():
             people = sorted(seat + 1 for seat in self.match.human_seats)
             require(bool(people), "agents do not confirm: press Play")
             done = [player for player in people if why_not_confirm(self.match.state, player) is None]
             self.match.play(Command("confirm_deployment", (done[0] if done else people[0],)))
-            self.clear_refusal()
-            self.refresh(is_new=True)
 
     def place_rest(self) -> None:
-        with shell.show_errors():
-            self._require_present()
+        with self._change():
             self.match.require_human_turn()
             self.match.place_rest()
-            self.clear_refusal()
-        self.refresh(is_new=True)
 
     def show_moment(self, moment: object) -> None:
         """Show an earlier moment; the last one is the current state."""
@@ -430,9 +390,8 @@ class DeploymentPage(GamePage[DeploymentMatch]):
         if self.ply is not None:
             await self.look_by(1)
         elif self.match.agent is None:
-            shell.notify(
-                "the game is over: start a new one" if self.match.is_over else "it is your turn, not an agent's"
-            )
+            over = self.match.is_over
+            raise UserError("the game is over: start a new one" if over else "it is your turn, not an agent's")
         else:
             await self._advance(1)
 
@@ -448,12 +407,9 @@ class DeploymentPage(GamePage[DeploymentMatch]):
                 if token is not self.token:  # the tab was closed, or a step was taken back
                     return
                 self.match.play(step)
-        except UserError as error:
-            self.playing = False
-            shell.notify(str(error))
         except Exception:
             self.playing = False  # or the error would repeat at every tick
-            self.show_buttons()
+            self.refresh(is_new=True)
             raise
         finally:
             self._deciding = False
@@ -485,6 +441,11 @@ class DeploymentPage(GamePage[DeploymentMatch]):
 
 def _add_button(title: str, icon: str, action: Any, part: str) -> ui.button:
     return ui.button(title, icon=icon, on_click=action).props(f'outline dense no-caps size=sm data-part="{part}"')
+
+
+def _emphasize(button: ui.button, is_next: bool) -> None:
+    """Fill a button that is the next to press; others are outlined."""
+    button.props(remove="outline") if is_next else button.props("outline")
 
 
 def without_coordinates(message: str) -> str:

@@ -1,6 +1,7 @@
 """Rosters, the log, the dialog for a new game, and the help for keys."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from nicegui import ui
@@ -15,15 +16,6 @@ from .descriptions import Voice, log_entry, weapons
 from .match_setup import CHOICES, OWN, RUN, MatchSetup, runs
 
 LOG_CHUNK = 20  # log lines per element
-LABELS = {
-    "scenario": "Scenario",
-    "order": "Order of deployment",
-    "zones": "Zones",
-    "player_1": "Player 1",
-    "placement_1": "Placement of player 1",
-    "player_2": "Player 2",
-    "placement_2": "Placement of player 2",
-}
 KEYS = (
     ("↑ ↓", "choose a unit, or a legal hex in battle"),
     ("← →", "choose a legal hex; on the board all arrows move the cursor"),
@@ -46,38 +38,30 @@ class Roster:
     ) -> None:
         self.player = player
         self._rows: dict[str, tuple[ui.element, ui.label]] = {}
-        self._shown: dict[str, tuple[str, str]] = {}
         self.box = ui.expansion(value=True).props(f'data-part="roster-{player}"').classes(f"w-full p{player}")
         with self.box, ui.element("div").classes("dp-roster w-full"):
             for unit in units:
-                self._add(unit, choose, take_back)
-
-    def _add(self, unit: Unit, choose: Callable[[str], Any], take_back: Callable[[str], Any]) -> None:
-        with ui.element("div").classes("dp-row").props(f'data-row="{unit.id}"') as row:
-            with ui.element("button").classes("pick").props("type=button") as pick:
-                pick.on("click", lambda: choose(unit.id)).tooltip(weapons(unit))
-                ui.html(badge(unit.player, unit.profile), sanitize=False)
-                ui.label(f"{unit.id} {unit.profile.name}")
-                where = ui.element("small")
-                with where:
-                    label = ui.label()
-            with ui.element("button").classes("undo").props(f'type=button aria-label="take {unit.id} back"') as undo:
-                undo.on("click", lambda: take_back(unit.id))
-                ui.icon("undo")
-        self._rows[unit.id] = row, label
+                with ui.element("div").props(f'data-row="{unit.id}"') as row:
+                    with ui.element("button").classes("pick").props("type=button") as pick:
+                        pick.on("click", partial(choose, unit.id)).tooltip(weapons(unit))
+                        ui.html(badge(unit.player, unit.profile), sanitize=False)
+                        ui.label(f"{unit.id} {unit.profile.name}")
+                        with ui.element("small"):
+                            label = ui.label()
+                    undo = ui.element("button").classes("undo").props(f'type=button aria-label="take {unit.id} back"')
+                    with undo.on("click", partial(take_back, unit.id)):
+                        ui.icon("undo")
+                self._rows[unit.id] = row, label
 
     def show(self, state: GameState, chosen: str | None, open_to_undo: bool) -> None:
         left = state.deployment_state.deployable_units_by_player[self.player]
         self.box.set_text(f"Player {self.player}: {len(left)} of {len(self._rows)} to deploy")
         for one, (row, label) in self._rows.items():
             unit = state.units[one]
-            classes = ["chosen"] * (one == chosen) + ["placed"] * (one not in left)
+            classes = ["dp-row"] + ["chosen"] * (one == chosen) + ["placed"] * (one not in left)
             classes += ["can-undo"] * (open_to_undo and why_not_undeploy(state, one) is None)
-            now = " ".join(classes), "" if one in left else f"{unit.col}, {unit.row}" if unit.col >= 0 else "fallen"
-            if self._shown.get(one) != now:  # send changes only
-                self._shown[one] = now
-                row.classes(replace=f"dp-row {now[0]}")
-                label.set_text(now[1])
+            row.classes(replace=" ".join(classes))
+            label.set_text("" if one in left else f"{unit.col}, {unit.row}" if unit.col >= 0 else "fallen")
 
 
 class Log:
@@ -120,7 +104,7 @@ class NewGame:
                 key: ui.select(_options(key, getattr(current, key)), value=getattr(current, key))
                 .props(f'label="{label}" outlined dense data-field="{key}"')
                 .classes("w-full")
-                for key, label in LABELS.items()
+                for key, (label, _) in CHOICES.items()
             }
             self._fields["seed"] = (
                 ui.input("Seed of the dice, random if empty", value=current.seed)
@@ -150,7 +134,7 @@ class NewGame:
 
 def _options(key: str, current: str) -> dict[str, str]:
     """Return the options of a choice, including the current one, which may be a run named in the URL."""
-    options = dict.fromkeys((*CHOICES[key], current))
+    options = dict.fromkeys((*CHOICES[key][1], current))
     return {one: one if one.startswith(RUN) else one.replace("_", " ") for one in options} | (
         {OWN: "its own"} if OWN in options else {}
     )

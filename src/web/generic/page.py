@@ -12,7 +12,6 @@ from starlette.requests import Request
 from ...core.errors import UserError
 from ...core.play.agent import OpponentPool, SelfPlay
 from ...core.play.game import Game
-from .. import shell
 from ..clickable import LEFT, Clickable, Pick, parse_id
 from ..event_loop import in_thread
 from ..game_page import GamePage, Visit, read_visit
@@ -34,7 +33,7 @@ async def build(services: Services, request: Request) -> None:
     game, agents = await in_thread(_game_and_agents, services, env)
     runs = [run for run in await in_thread(finished_runs, services.folders) if run.env == env]
     players = {YOU: HUMAN_PLAYER, **agents, **trained_players(runs)}
-    ui.timer(0, shell.handler(GenericPage(visit, path, game, players).open), once=True)
+    ui.timer(0, GenericPage(visit, path, game, players).open, once=True)
 
 
 @cache

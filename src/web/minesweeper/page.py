@@ -2,13 +2,13 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 import numpy as np
 from nicegui import background_tasks, ui
 from starlette.requests import Request
 
 from ...core.errors import UserError, require
-from ...core.interrupt import CancellationToken
 from ...envs.minesweeper.game import View
 from ...envs.minesweeper.variant import FLAGGED, HIDDEN
 from .. import shell
@@ -18,21 +18,10 @@ from ..game_page import GamePage, Visit, read_visit
 from ..match_panel import HistoryBar, ResultBox
 from ..players import Player, chosen
 from ..services import Services, runs_of
-from . import PAGE, board
-from .advice import (
-    EXACT,
-    NONE,
-    Advice,
-    Advisor,
-    Mistake,
-    describe_loss,
-    describe_mistakes,
-    find_mistakes,
-    odds_sources,
-    players_of,
-)
+from . import PAGE, advice, board
+from .advice import EXACT, NONE, Advice, Advisor, Mistake, odds_sources, players_of
 from .match import MinesweeperMatch, Stopwatch, count_3bv, read_size
-from .panel import GUESSING, CustomPosition, Editor, Panel, describe_consistency
+from .panels import GUESSING, Editor, Panel, count_game, custom_position, describe_consistency, show_statistics
 
 DEFAULTS = {"board": "9x9x10", "guess": "luck", "odds": NONE, "agent": EXACT}
 ARROWS = {"ArrowUp": (-1, 0), "ArrowDown": (1, 0), "ArrowLeft": (0, -1), "ArrowRight": (0, 1)}
@@ -41,7 +30,7 @@ ARROWS = {"ArrowUp": (-1, 0), "ArrowDown": (1, 0), "ArrowLeft": (0, -1), "ArrowR
 async def build(services: Services, request: Request) -> None:
     visit = await in_thread(read_visit, services, PAGE.path, request)
     players = players_of(await in_thread(runs_of, services.folders, "minesweeper"))
-    ui.timer(0, shell.handler(MinesweeperPage(visit, players).open), once=True)
+    ui.timer(0, MinesweeperPage(visit, players).open, once=True)
 
 
 def prepare(services: Services) -> None:
@@ -62,7 +51,7 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         super().__init__(visit, players, DEFAULTS)
         self.rng = self.services.rng()
         self.has_match = False  # the match exists
-        self.custom: CustomPosition | None = None
+        self.custom: View | None = None  # a position set up by hand
         self.advice: Advice | None = None
         self.mistakes: list[Mistake] | None = None  # of a match that is over, once they are found
         self._examined: MinesweeperMatch | None = None  # the match whose mistakes are searched for
@@ -70,7 +59,6 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         self.queued: list[int] = []  # safe reveals of the latest decision, to play next
         self.cursor: int | None = None
         self.playing = False
-        self._hint: asyncio.Task[Advice] | None = None  # that the page is waiting for
         self._examination: asyncio.Task[None] | None = None  # that looks for the mistakes of the match
         self.stopwatch = Stopwatch(self.saved.seconds if self.saved else 0.0)
         self._play_loops = 0  # starts of `play_on`: only the latest loop continues
@@ -81,7 +69,7 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
             "h": self.hint,
             "s": self.step,
             "p": self.play_on,
-            "Escape": self.cancel_hint,
+            "Escape": lambda: self.panel.hint.cancel(),
         }
         self._layout()
         ui.context.client.on_disconnect(lambda: self.stopwatch.stop())
@@ -103,7 +91,7 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
                     self.flagging = ui.switch("Flag mode").classes("flag-mode")
                     self.flagging.tooltip("a click or tap plants a flag, a right click or long press reveals")
                 self.legend = ui.html(board.LEGEND, sanitize=False).classes("ms-legend")
-                self.editor = Editor(self.load_position, self.leave_editor)
+                self.editor = Editor(self.show_position, partial(self.show_position, None))
             self.panel = Panel(self, self.hint, self.step, self.play_on, self.edit_position)
         self.busy = self.panel.busy
         self.busy.on_change = self._keep_time
@@ -150,7 +138,7 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         if saved is not None:
             await self.busy.do(self.begin_saved, saved)
         self.counts = not self.match.is_over
-        self.panel.statistics.show(self.setup["board"], no_guess)
+        show_statistics(self.setup["board"], no_guess)
         self.custom, self.advice, self.queued, self.mistakes = None, None, [], None
         self.playing = False
         if self.cursor is not None and self.cursor >= self.match.game.cells:
@@ -180,7 +168,9 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
     async def _touch(self, pick: Pick) -> None:
         cell, button = parse_id(pick.part, "cell", self._view().visible.size), pick.button
         if self.custom is not None:
-            self.custom = self.custom.with_cell(cell, HIDDEN if button == RIGHT else self.editor.brush)
+            visible = self.custom.visible.copy()
+            visible.ravel()[cell] = HIDDEN if button == RIGHT else self.editor.brush
+            self.custom = custom_position(visible, self.custom.mines)
             self.editor.edit(self.custom)
             return
         match = self._game()
@@ -196,7 +186,7 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         return self.match
 
     def _view(self) -> View:
-        return self.match.game.view(self.state) if self.custom is None else self.custom.view
+        return self.match.game.view(self.state) if self.custom is None else self.custom
 
     @property
     def seconds(self) -> float:
@@ -213,39 +203,23 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
 
     async def hint(self) -> None:
         """Ask the agent without stopping the player; a second request cancels the first."""
-        if self._hint is not None or not self.has_match:
-            self.cancel_hint()
+        if self.panel.hint.is_searching or not self.has_match:
+            self.panel.hint.cancel()
             return
-        view, token = self._view(), CancellationToken()
+        view = self._view()
         require(not view.over, "the game is over")
         self.counts = False
-        self.panel.show_thinking(True)
-        advise, needed = self._advisor_for(view).advise, lambda: not token.is_cancelled
-        hint = self._hint = asyncio.create_task(
-            self.busy.search(needed, token.run, advise, self.setup["agent"], view, self.rng)
+        advise, key = self._advisor_for(view).advise, self.setup["agent"]
+        found = await self.panel.hint.search(
+            lambda token: self.busy.search(lambda: not token.is_cancelled, token.run, advise, key, view, self.rng)
         )
-        try:
-            advice = await hint
-        finally:
-            token.cancel()  # stops the search of a hint that is not waited for any more
-            is_current = hint is self._hint
-            if is_current:
-                self.cancel_hint()
-        if is_current:
-            self.advice, self.queued = advice, list(advice.also)
-            await self.show()
-
-    def cancel_hint(self) -> None:
-        """Cancel the hint that the page is waiting for."""
-        if self._hint is not None:
-            self._hint.cancel()
-            self._hint = None
-            self.panel.show_thinking(False)
+        self.advice, self.queued = found, list(found.also)
+        await self.show()
 
     def cancel_decisions(self) -> None:
         """Wait no longer for what belongs to the previous position, so that the clock goes on."""
         super().cancel_decisions()
-        self.cancel_hint()
+        self.panel.hint.cancel()
 
     async def look_at(self, ply: int) -> None:
         if self.custom is None and self.has_match:
@@ -298,17 +272,15 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
 
         def edit() -> None:
             view, self.counts = self._view(), False
-            self._edit(CustomPosition(view.visible, view.mines))
+            self._edit(custom_position(view.visible, view.mines))
 
         await self.do(edit)
 
-    async def load_position(self, text: str, mines: int) -> None:
-        await self.do(lambda: self._edit(CustomPosition.read(text, mines)))
+    async def show_position(self, position: View | None) -> None:
+        """Analyze a position set up by hand, or return to the game."""
+        await self.do(lambda: self._edit(position))
 
-    async def leave_editor(self) -> None:
-        await self.do(lambda: self._edit(None))
-
-    def _edit(self, position: CustomPosition | None) -> None:
+    def _edit(self, position: View | None) -> None:
         self.custom, self.advice, self.queued = position, None, []
         if position is not None:
             self.cursor, self.playing = None, False
@@ -329,7 +301,7 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
             self._examine()
             if self.counts:
                 self.counts = False
-                self.panel.statistics.add(self.match.outcome == 1, self.seconds, count_3bv(self.match.mines))
+                count_game(self.match.outcome == 1, self.seconds, count_3bv(self.match.mines))
         outcome = (self.match.outcome or 0) if over else 0
         visible = np.where(self.match.mines, FLAGGED, view.visible) if outcome == 1 else view.visible
         self.board.draw(board.draw(visible, self._marks(odds, over)))
@@ -347,8 +319,8 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         source = self.setup["odds"] if self.custom is None or self.setup["odds"] != NONE else EXACT
         if self.custom is None and self.ply is None and self.match.is_over:
             lost = self.match.outcome == -1
-            words = await self.busy.do(describe_loss, self.match) if lost else ""
-            return None, f"{words} {describe_mistakes(self.mistakes or (), len(self.match.moves))}".strip()
+            words = await self.busy.do(advice.describe_loss, self.match) if lost else ""
+            return None, f"{words} {advice.describe_mistakes(self.mistakes or (), len(self.match.moves))}".strip()
         text = await self.busy.do(describe_consistency, view) if self.custom else str(self._mistake or "")
         if source == NONE or view.over:
             return None, text
@@ -366,7 +338,7 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
 
         async def find() -> None:
             with self.client:
-                mistakes = await self.busy.search(lambda: match is self.match, find_mistakes, match)
+                mistakes = await self.busy.search(lambda: match is self.match, advice.find_mistakes, match)
                 if match is self.match:
                     self.mistakes = mistakes
                     await self.show()
@@ -379,13 +351,13 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         return next((one for one in self.mistakes or () if self.custom is None and one.number == self.now + 1), None)
 
     def _marks(self, odds: np.ndarray | None, over: bool) -> board.Marks:
-        advice = self.advice or Advice(self._mistake.safe if self._mistake else None, "")
+        shown = self.advice or Advice(self._mistake.safe if self._mistake else None, "")
         return board.Marks(
             odds=odds,
-            hint=None if advice.action is None else advice.action % self._view().visible.size,
-            risky=advice.risky,
-            also=() if over else advice.also,
-            proof=() if over else advice.proof,
+            hint=None if shown.action is None else shown.action % self._view().visible.size,
+            risky=shown.risky,
+            also=() if over else shown.also,
+            proof=() if over else shown.proof,
             cursor=self.cursor,
             mines=self.match.mines if over else None,
             exploded=self.match.exploded if over else None,

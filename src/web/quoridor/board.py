@@ -39,24 +39,12 @@ class Box(NamedTuple):
         return self.x + self.width / 2, self.y + self.height / 2
 
 
-@dataclass(frozen=True)
 class BoardGeometry:
-    size: int
-    turned: bool
-
-    @property
-    def field(self) -> Box:
-        """All cells and the grooves between them."""
-        side = self.size * PITCH - GROOVE
-        return Box(FRAME, RACK + FRAME, side, side)
-
-    @property
-    def width(self) -> float:
-        return self.field.width + 2 * FRAME
-
-    @property
-    def height(self) -> float:
-        return self.width + 2 * RACK
+    def __init__(self, size: int, turned: bool) -> None:
+        self.size, self.turned = size, turned
+        side = size * PITCH - GROOVE
+        self.field = Box(FRAME, RACK + FRAME, side, side)  # all cells and the grooves between them
+        self.width, self.height = side + 2 * FRAME, side + 2 * FRAME + 2 * RACK
 
     def cell(self, cell: int) -> Box:
         row, col = divmod(cell, self.size)

@@ -42,18 +42,11 @@ def read_clock(text: str) -> Clock | None:
         return None
     left = []
     for part in rest or (total, total):
-        known = (
-            len(part) < 10 and part.replace(".", "", 1).isdecimal() and part.isascii() and float(part) <= float(total)
-        )
-        require(known, f"{part[:20]!r} is not a time of at most {float(total):g} seconds")
+        is_number = len(part) < 10 and part.isascii() and part.replace(".", "", 1).isdecimal()
+        is_valid = is_number and float(part) <= float(total)
+        require(is_valid, f"{part[:20]!r} is not a time of at most {float(total):g} seconds")
         left.append(float(part))
     return Clock((left[0], left[1]))
-
-
-def write_clock(text: str, clock: Clock | None, now: float) -> str:
-    """Return the choice `text` with the time left of a clock."""
-    total = text.split(":")[0]
-    return total if clock is None else f"{total}:{clock.left(0, now):.1f}:{clock.left(1, now):.1f}"
 
 
 def clock_text(seconds: float) -> str:
@@ -66,13 +59,14 @@ def clock_text(seconds: float) -> str:
 class ClockPanel:
     """The clocks of both players on the page, hidden if the game has none."""
 
-    def __init__(self, choice: str, row: ui.element, labels: Sequence[ui.label]) -> None:
-        self._row, self._labels = row, labels
+    def __init__(self, choice: str, names: Sequence[str]) -> None:
+        with ui.element("div").classes("qr-clocks") as self._row:
+            self._labels = [ui.label().classes(f"qr-clock qr-{name}") for name in names]
         self.begin(choice)
 
     def begin(self, choice: str) -> None:
         """Begin with the clocks of a choice; see `read_clock`."""
-        self._clock = read_clock(choice)
+        self._total, self._clock = choice.partition(":")[0], read_clock(choice)
         self.loser: int | None = None  # the seat whose time is over
         self._show(None)
 
@@ -92,9 +86,11 @@ class ClockPanel:
         self._show(seat)
         return is_running and self.loser is not None
 
-    def write(self, choice: str) -> str:
-        """Return a choice with the time that is left."""
-        return write_clock(choice, self._clock, time.monotonic())
+    @property
+    def choice(self) -> str:
+        """The choice with the times that are left."""
+        clock, now = self._clock, time.monotonic()
+        return ":".join([self._total, *(f"{clock.left(seat, now):.1f}" for seat in (0, 1) if clock)])
 
     def _show(self, running: int | None) -> None:
         self._row.set_visibility(self._clock is not None)
@@ -103,5 +99,4 @@ class ClockPanel:
         for seat, label in enumerate(self._labels):
             left = self._clock.left(seat, time.monotonic())
             label.text = clock_text(left)
-            label.classes(**{"add" if running == seat else "remove": "on"})
-            label.classes(**{"add" if left < SHORT else "remove": "short"})
+            label.classes(remove="on short", add=" ".join(["on"] * (running == seat) + ["short"] * (left < SHORT)))

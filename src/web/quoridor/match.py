@@ -149,10 +149,8 @@ class Variations:
         """Return the list, each line with the number of the move it replaces; `shown` is the one on the board."""
         rows = []
         for number, (moves, names) in enumerate(zip(self._lines, self.names(game), strict=True)):
-            ply, here = (
-                first_difference(game.moves, moves),
-                " here" if shown is not None and moves == tuple(shown) else "",
-            )
+            ply = first_difference(game.moves, moves)
+            here = " here" if shown is not None and moves == tuple(shown) else ""
             rows.append(
                 f'<button class="qr-variation{here}" data-id="variation-{number}">'
                 f"<i>move {ply + 1}</i> {escape(' '.join(names[ply:]))}</button>"

@@ -1,9 +1,9 @@
 """The page of Quoridor."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from nicegui import events, ui
@@ -13,21 +13,34 @@ from ...core.errors import UserError, require
 from ...envs.quoridor.agents import MasterAgent
 from ...envs.quoridor.game import Quoridor
 from .. import shell
-from ..clickable import RIGHT, Clickable, Pick
-from ..event_loop import Busy
-from ..game_page import Visit, read_visit
-from ..match_panel import ResultBox
+from ..clickable import RIGHT, Clickable, Pick, parse_id
+from ..event_loop import Busy, in_thread
+from ..game_page import GamePage, Visit, read_visit
+from ..match_panel import HintButton, Result, ResultBox, result_for
 from ..players import AgentCache, Player, search_comment
 from ..services import Services, runs_of
 from . import PAGE, panels
 from .board import Marks, Mode, draw
-from .clock import TIMES, ClockPanel
-from .match import DEEP, SEATS, players_of, toward
-from .match_page import QuoridorMatchPage
+from .clock import TIMES, ClockPanel, read_clock
+from .match import (
+    DEEP,
+    DEFAULTS,
+    SEATS,
+    QuoridorMatch,
+    Variations,
+    first_difference,
+    players_of,
+    read_variations,
+    run_game,
+    toward,
+    why_not,
+)
 from .panels import Board, ThinkingRow, add_button
 from .review import ReviewPanel
 from .searches import LEVEL, Analyst, Evaluation, TimedPlayer
 
+LONG = 1.0  # seconds before an agent is said to think
+REPLY = 0.35  # seconds before an agent replies to a person
 TICK = 0.2  # seconds between updates of the clocks
 BROWSING = {"ArrowLeft": -1, "ArrowRight": 1}  # plies, while an earlier position is shown
 ARROWS = {"ArrowUp": (0, 1), "ArrowDown": (0, -1), "ArrowRight": (1, 0), "ArrowLeft": (-1, 0)}
@@ -43,8 +56,10 @@ MODES = {Mode.BOTH: "pawn + walls", Mode.HORIZONTAL: "― wall", Mode.VERTICAL: 
 
 
 async def build(services: Services, request: Request) -> None:
-    visit = await asyncio.to_thread(read_visit, services, PAGE.path, request)
-    QuoridorPage(visit, *await asyncio.to_thread(_game_and_players, services))
+    visit = await in_thread(read_visit, services, PAGE.path, request)
+    page = QuoridorPage(visit, *await in_thread(_game_and_players, services))
+    ui.timer(TICK, page.tick)
+    ui.timer(0, page.open, once=True)
 
 
 def prepare(services: Services) -> None:
@@ -70,11 +85,18 @@ def _game_and_players(services: Services) -> tuple[Quoridor, dict[str, Player]]:
     return game, players_of(runs_of(services.folders, "quoridor"))
 
 
-class QuoridorPage(QuoridorMatchPage):
-    """What is shown, and what a visitor can do."""
+class QuoridorPage(GamePage[QuoridorMatch]):
+    path, seats = PAGE.path, SEATS
 
     def __init__(self, visit: Visit, game: Quoridor, players: Mapping[str, Player]) -> None:
-        super().__init__(visit, game, players)
+        super().__init__(visit, players, DEFAULTS)
+        self.game, self.rng = game, self.services.rng()
+        self.agents = AgentCache(self.services, game, players, partial(run_game, self.services, game))
+        self.match = self.new_match()
+        self.main: QuoridorMatch | None = None  # the game, while a variation of it is the match
+        self.variations = Variations()
+        self.ready = asyncio.Event()  # set once the compiled engine and the saved game are loaded
+        self.paused, self.watching_delay = False, 0.5  # seconds per move of two agents
         self.mode, self.flipped = Mode.BOTH, False
         self.armed: str | None = None  # the wall that a second click places
         self.hints: tuple[str, ...] = ()
@@ -103,8 +125,9 @@ class QuoridorPage(QuoridorMatchPage):
         for cancel in (self.analyst.cancel_evaluation, self.review_panel.cancel):
             self.client.on_delete(cancel)  # what would go on without the page
         self.redraw()
-        ui.timer(TICK, shell.handler(self.tick))
-        ui.timer(0, shell.handler(self.open), once=True)
+
+    def new_match(self) -> QuoridorMatch:
+        return QuoridorMatch(self.game, self.game.initial(self.rng), self.human_seats)
 
     async def open(self) -> None:
         await self.busy.do(load_engine, self.game, self.agents)
@@ -125,17 +148,16 @@ class QuoridorPage(QuoridorMatchPage):
         self.result_box = ResultBox(self.new_game, self.review)
         with ui.row(wrap=False).classes("w-full gap-2"):
             for seat, name in enumerate(SEATS):
-                self._add_seat(seat, name)
-        with ui.element("div").classes("qr-clocks") as clock_row:
-            clocks = [ui.label().classes(f"qr-clock qr-{name}") for name in SEATS]
-        self.time = ClockPanel(self.setup["clock"], clock_row, clocks)
+                self.dropdown(name, self.titles, f"Player {seat + 1}").classes(f"qr-seat qr-{name}")
+        self.time = ClockPanel(self.setup["clock"], SEATS)
         self.analyst = Analyst(self.game, self.agents, self.busy, self.rng)
         self.timed_player = TimedPlayer(self.game, self.agents, lambda words: self.thinking.show(words, has_move=True))
         self.thinking = ThinkingRow(self.timed_player.move_now, self.cancel_move, self.pause)
         with ui.row().classes("gap-2"):
             add_button("new", "restart_alt", self.new_game)
             add_button("undo", "undo", self.take_back)
-            self.hint_button = add_button("hint", "lightbulb", self.hint)
+            self.hint_button = HintButton(self.hint, "hint", "cancel").props("dense no-caps unelevated outline")
+            self.hint_button.classes("qr-do-lightbulb")
             add_button("turn board", "swap_vert", self.flip)
         with ui.row().classes("gap-2 items-center") as self.watch_row:
             self.pause_button = add_button("pause", "pause", self.pause)
@@ -147,26 +169,11 @@ class QuoridorPage(QuoridorMatchPage):
         clock = self.setup["clock"].split(":")[0]
         shell.dropdown(TIMES, clock, "Clock", lambda event: self.choose("clock", event.value)).classes("qr-times")
         titles = {str(mode): title for mode, title in MODES.items()}
-        self.modes = ui.toggle(titles, value=str(Mode.BOTH), on_change=self._set_mode)
-        self.modes.props("unelevated").classes("qr-modes")
-
-    def _add_seat(self, seat: int, name: str) -> None:
-        select = ui.select(self.titles, value=self.setup[name], label=f"Player {seat + 1}")
-        select.props("dense outlined").classes(f"qr-seat qr-{name}")
-
-        async def change_player() -> None:
-            select.run_method("blur")  # so that keys go to the board
-            await self.choose(name, select.value)
-
-        select.on_value_change(change_player)
+        self.modes = ui.toggle(titles, value=str(Mode.BOTH)).props("unelevated").classes("qr-modes")
+        self.modes.on_value_change(lambda event: self.switch_to(shell.checked(event.value, Mode)))
 
     def _set_delay(self, event: events.ValueChangeEventArguments) -> None:
-        with shell.show_errors():
-            self.watching_delay = shell.between(event.value, *DELAYS)
-
-    def _set_mode(self, event: events.ValueChangeEventArguments) -> None:
-        with shell.show_errors():
-            self.switch_to(shell.checked(event.value, Mode))
+        self.watching_delay = shell.between(event.value, *DELAYS)
 
     def _add_moves_panel(self) -> None:
         with ui.row(wrap=False).classes("items-center gap-1 w-full"):
@@ -184,7 +191,7 @@ class QuoridorPage(QuoridorMatchPage):
             name, typed.value = str(typed.value or "").strip().lower(), ""
             await self.play_named(name)
 
-        typed.on("keydown.enter", shell.handler(play_typed))
+        typed.on("keydown.enter", play_typed)
         with ui.expansion("Position and game as text", icon="content_paste").classes("w-full qr-texts"):
             text = ui.textarea(placeholder="paste a position or a saved game").props("outlined dense")
             text.classes("w-full qr-text")
@@ -290,13 +297,130 @@ class QuoridorPage(QuoridorMatchPage):
 
     # Moves
 
+    @property
+    def watching(self) -> bool:
+        return not self.human_seats
+
+    @property
+    def agent_to_move(self) -> bool:
+        return super().agent_moves and self.time.loser is None
+
+    @property
+    def agent_moves(self) -> bool:
+        return self.agent_to_move and not self.paused
+
+    @property
+    def human_to_move(self) -> bool:
+        return super().human_to_move and (self.time.loser is None or self.main is not None)
+
+    @property
+    def can_play(self) -> bool:
+        """Whether a move can be made in the position shown: in the game, or as a variation of it."""
+        return self.human_to_move or (self.ply is not None and self.game.outcome(self.state) is None)
+
+    @property
+    def delay(self) -> float:
+        return self.watching_delay if self.watching else REPLY
+
     def begin_turn(self) -> None:
         super().begin_turn()
+        if self.main is None:
+            self.variations.forget_played(self.match.moves)
+        self.time.run(self._clock_seat)
         self.hints, self.armed = (), None
+
+    async def decide(self) -> tuple[int, Mapping[str, Any]]:
+        token, row = self.token, self.thinking
+        row.hide()
+        note = asyncio.get_running_loop().call_later(LONG, row.show, f"{self.mover} thinks")
+        try:
+            if self.player_keys[self.match.seat] != DEEP:
+                return await super().decide()
+            note.cancel()  # it reports what it is doing
+            return await self.timed_player.decide(self.busy, token, self.match.state), {}
+        finally:
+            note.cancel()
+            if token is self.token:
+                row.hide()
+
+    async def cancel_move(self) -> None:
+        """Stop the search of the agent to move, which waits until it is continued."""
+        if self.agent_to_move:  # else it has moved before the click arrived
+            self.paused = True
+            await self.changed()
+
+    async def pause(self) -> None:
+        """Pause an agent, and stop its search, or let it continue."""
+        require(self.watching or self.agent_to_move, "there is no agent to pause: it is your turn")
+        self.paused = not self.paused
+        await self.changed()
+
+    async def step(self) -> None:
+        """Pause, and play one ply of two agents."""
+        await self.ready.wait()
+        require(self.watching, "step needs two agents: choose an agent for both players")
+        require(not self.match.is_over, "the game is over")
+        self.paused = True
+        self.cancel_decisions()
+        token, (action, _) = self.token, await self.decide()
+        if token is self.token:
+            await self.play(action)
+
+    def _require_time(self) -> None:
+        require(self.time.loser is None or self.main is not None, "the time is over: start a new game")
+
+    def require_human_turn(self) -> None:
+        self._require_time()
+        super().require_human_turn()
+
+    def read_move(self, name: str) -> int:
+        """Parse a move in the position shown; raise `UserError` if it is illegal or not a person's turn."""
+        if self.ply is None:
+            self.require_human_turn()
+        if (reason := why_not(self.game, self.state, name)) is not None:
+            raise UserError(reason)
+        return self.game.parse_move(self.state, name)
+
+    async def take_back(self) -> None:
+        await self.ready.wait()
+        self._require_time()
+        moves = list(self.match.moves)
+        self.match.take_back()
+        if self.main is not None and self.match.moves == self.main.moves[: len(self.match.moves)]:
+            self.variations.remove(moves)
+            await self.leave_variation()
+        else:
+            await self._changed_by_user()
+
+    async def load(self, text: str) -> None:
+        await self.ready.wait()
+        self.new_match().read(text)  # refuses a text that cannot be read before the present game is left
+        self._forget()
+        self.leave()
+        self.match.read(text)
+        await self._changed_by_user()
+
+    async def new_game(self) -> None:
+        await self.ready.wait()
+        self._forget()
+        await super().new_game()
+
+    def _forget(self) -> None:
+        """Forget what belongs to the present game."""
+        self.match, self.main, self.variations = self.main or self.match, None, Variations()
+        self.paused = self.paused and self.watching
+        self.review_panel.reset()
+        self.setup["clock"] = self.setup["clock"].partition(":")[0]  # the whole time
+        self.time.begin(self.setup["clock"])
+
+    async def _changed_by_user(self) -> None:
+        """Show a change by the user; a match of two agents is paused."""
+        self.paused = self.watching
+        await self.changed()
 
     def cancel_decisions(self) -> None:
         super().cancel_decisions()
-        self.cancel_hint()
+        self.hint_button.cancel()
 
     async def play_named(self, name: str) -> None:
         await self.ready.wait()
@@ -307,6 +431,89 @@ class QuoridorPage(QuoridorMatchPage):
             await self.look_by(1)
         else:
             await self.enter_variation([*self.match.moves[: self.ply], action])
+
+    # Variations
+
+    async def enter_variation(self, moves: list[int]) -> None:
+        """Show a variation, which is a match of its own; the game waits."""
+        self.main = self.main or self.match
+        self.match = self.main.with_moves(moves)
+        await self.changed(moved=True)
+
+    def save(self) -> None:
+        """Save the game with its variations, of which the match may be one."""
+        self.setup["clock"] = self.time.choice
+        shown, main = self.match, self.main
+        if main is None:
+            super().save()
+            return
+        self.variations.add(shown.moves)
+        self.match, self.main = main, None
+        try:
+            super().save()
+        finally:
+            self.match, self.main = shown, main
+
+    def variations_as_json(self) -> list[Any]:
+        return self.variations.as_json()
+
+    def restore_variations(self, variations: Sequence[Any]) -> None:
+        self.variations = read_variations(self.match, variations)
+
+    async def pick_variation(self, pick: Pick) -> None:
+        await self.enter_variation(list(self.variations[parse_id(pick.part, "variation", len(self.variations))]))
+
+    async def leave_variation(self) -> None:
+        """Return to the game, to the position from which the variation begins."""
+        if self.main is None:
+            return
+        ply = first_difference(self.main.moves, self.match.moves)
+        self.match, self.main = self.main, None
+        self.begin_turn()
+        self.save()
+        if self.agent_moves:
+            await self.changed()
+        else:
+            await self.look_at(ply)
+
+    # Time
+
+    def check_choice(self, name: str, value: str) -> None:
+        if name == "clock":
+            read_clock(value)
+        else:
+            super().check_choice(name, value)
+
+    async def apply_choice(self, name: str) -> None:
+        if name == "clock":
+            self.time.begin(self.setup["clock"])
+            await self.changed()
+        else:
+            self.match, self.main = self.main or self.match, None
+            self.paused = self.paused and self.watching
+            await super().apply_choice(name)
+
+    @property
+    def _clock_seat(self) -> int | None:
+        """The seat whose time runs: from the first move on, but not while a person waits for the page."""
+        game = self.main or self.match
+        if not game.moves or game.is_over or self.time.loser is not None or self.paused:
+            return None
+        return None if self.busy.working and game.seat in game.human_seats else game.seat
+
+    async def tick(self) -> None:
+        """Run the clock; the player whose time is over loses."""
+        game = self.main or self.match
+        if self.ready.is_set() and self.time.tick(self._clock_seat, game.is_over):
+            self.match, self.main = game, None
+            await self.changed()
+
+    @property
+    def result(self) -> Result | None:
+        if self.time.loser is None or self.main is not None:
+            return super().result
+        outcome = -1 if self.time.loser == 0 else 1
+        return result_for(outcome, frozenset(self.match.human_seats), "on time")
 
     # Review
 
@@ -344,7 +551,7 @@ class QuoridorPage(QuoridorMatchPage):
     async def look_at(self, ply: int) -> None:
         """Show an earlier position; a match of two agents is paused."""
         self.hints = ()
-        self.cancel_hint()
+        self.hint_button.cancel()
         if self.watching and ply < len(self.match.moves):
             self.paused = True
             self.cancel_decisions()
@@ -353,29 +560,15 @@ class QuoridorPage(QuoridorMatchPage):
     async def hint(self) -> None:
         """Search for the best moves in the position shown, whatever else is searched; a second request cancels it."""
         await self.ready.wait()
-        if self.analyst.is_hinting:
-            self.cancel_hint()
+        if self.hint_button.is_searching:
+            self.hint_button.cancel()
             return
         require(self.game.outcome(self.state) is None, "the game is over")
-        self._show_hinting(True)
-        try:
-            lines = await self.analyst.hint(self.state)
-        finally:
-            self._show_hinting(self.analyst.is_hinting)
-        if lines is not None:
-            self.hints = tuple(names[0] for _, names in lines)
-            self.redraw()
-            self.hint_list.draw(panels.hint_list(lines))
-
-    def cancel_hint(self) -> None:
-        """Stop the search for a hint, if there is one."""
-        self.analyst.cancel_hint()
-        self._show_hinting(False)
-
-    def _show_hinting(self, is_running: bool) -> None:
-        """Let the button cancel the hint that is searched for, or ask for one."""
-        if not self.hint_button.is_deleted:
-            self.hint_button.text, self.hint_button.icon = ("cancel", "close") if is_running else ("hint", "lightbulb")
+        position = self.state
+        lines = await self.hint_button.search(lambda token: self.analyst.hint(position, token))
+        self.hints = tuple(names[0] for _, names in lines)
+        self.redraw()
+        self.hint_list.draw(panels.hint_list(lines))
 
     def flip(self) -> None:
         self.flipped = not self.flipped
@@ -388,8 +581,8 @@ class QuoridorPage(QuoridorMatchPage):
             await self._walk(*ARROWS[name])
         elif name in (Mode.HORIZONTAL, Mode.VERTICAL):
             self.switch_to(Mode.BOTH if self.mode == name else Mode(name))
-        elif name == "Escape" and self.analyst.is_hinting:
-            self.cancel_hint()
+        elif name == "Escape" and self.hint_button.is_searching:
+            self.hint_button.cancel()
         elif name == "Escape":
             self.mode = Mode.BOTH
             if self.main is not None and self.ply is None:

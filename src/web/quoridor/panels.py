@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from html import escape
 
-from nicegui import events, ui
+from nicegui import ui
 
 from ...envs.quoridor.search.evaluation import FACTORS
 from .. import shell
@@ -13,48 +13,11 @@ FULL = 60  # the weighted factor that fills half of the bar
 MEANINGS = {
     "path": "how much longer the shortest path of the opponent is",
     "endgame": "how close to the goal the last steps are",
-    "walls": "walls in hand, minus those of the opponent",
-    "mobility": "open sides of the pawn's cell, minus those of the opponent",
+    "walls": "walls in hand, minus the opponent's",
+    "mobility": "open sides of the pawn's cell, minus the opponent's",
     "efficiency": "steps by which walls lengthen the path of the opponent",
 }
 NO_HINTS = '<div class="faint">press ? for the best moves, their scores and lines</div>'
-# A wall is dragged from the rack of the mover: the wall nearest to the pointer is previewed, and placed where it is
-# dropped. Dropped off the board, it goes back.
-_TAKE = """(e) => {
-  const box = e.currentTarget, svg = box.querySelector('svg');
-  if (e.button || !e.target.closest('.rack.own')) return;
-  e.preventDefault();
-  box.setPointerCapture(e.pointerId);
-  box.dragging = true;
-  svg.classList.add('dragging');
-}"""
-_DRAG = """(e) => {
-  const box = e.currentTarget;
-  if (!box.dragging) return;
-  const ground = box.querySelector('.ground').getBoundingClientRect();
-  let best = null, least = Infinity;
-  if (e.clientX > ground.left && e.clientX < ground.right && e.clientY > ground.top && e.clientY < ground.bottom)
-    for (const spot of box.querySelectorAll('.wall-spot')) {
-      const wall = spot.querySelector('.ghost').getBoundingClientRect();
-      const beside = Math.max(wall.left - e.clientX, 0, e.clientX - wall.right);
-      const above = Math.max(wall.top - e.clientY, 0, e.clientY - wall.bottom);
-      const middle = Math.hypot(wall.x + wall.width / 2 - e.clientX, wall.y + wall.height / 2 - e.clientY);
-      const distance = 4 * Math.hypot(beside, above) + middle;
-      if (distance < least) { best = spot; least = distance; }
-    }
-  box.querySelector('.dragged')?.classList.remove('dragged');
-  best?.classList.add('dragged');
-}"""
-_DROP = """(e) => {
-  const box = e.currentTarget, spot = box.querySelector('.dragged');
-  if (!box.dragging) return;
-  box.dragging = false;
-  box.querySelector('svg').classList.remove('dragging');
-  spot?.classList.remove('dragged');
-  if (!spot || e.type !== 'pointerup') return;
-  window.picked = spot.dataset.id;
-  emit(spot.dataset.id, 'left');
-}"""
 
 
 class Board(Clickable):
@@ -63,16 +26,12 @@ class Board(Clickable):
     def __init__(
         self, on_pick: Callable[[Pick], Awaitable[None] | None], on_drop: Callable[[str], Awaitable[None]]
     ) -> None:
+        ui.run_javascript(shell.asset(__package__, "drag.js"))
         super().__init__("", on_pick)
-
-        async def drop(event: events.GenericEventArguments) -> None:
-            with shell.show_errors():
-                await on_drop(parse_pick(event.args).part)
-
-        self.on("pointerdown", js_handler=_TAKE)
-        self.on("pointermove", js_handler=_DRAG)
+        self.on("pointerdown", js_handler="e => wallDrag.take(e)")
+        self.on("pointermove", js_handler="e => wallDrag.move(e)")
         for name in ("pointerup", "pointercancel"):
-            self.on(name, drop, js_handler=_DROP)
+            self.on(name, lambda event: on_drop(parse_pick(event.args).part), js_handler="e => wallDrag.drop(e, emit)")
 
 
 def factor_bars(parts: Mapping[str, int]) -> str:
@@ -123,7 +82,7 @@ def move_list(names: Sequence[str], first_ply: int, shown: int, signs: Sequence[
 
 
 def add_button(title: str, icon: str, work: Callable[[], Awaitable[None] | None]) -> ui.button:
-    button = ui.button(title, icon=icon, on_click=shell.handler(work))
+    button = ui.button(title, icon=icon, on_click=work)
     return button.props("dense no-caps unelevated outline").classes(f"qr-do-{icon.replace('_', '-')}")
 
 
@@ -131,10 +90,7 @@ class ThinkingRow:
     """The line about an agent that thinks for long, with buttons to end it."""
 
     def __init__(
-        self,
-        move_now: Callable[[], None],
-        cancel: Callable[[], Awaitable[None]],
-        resume: Callable[[], Awaitable[None]],
+        self, move_now: Callable[[], None], cancel: Callable[[], Awaitable[None]], resume: Callable[[], Awaitable[None]]
     ) -> None:
         with ui.row(wrap=False).classes("w-full items-center") as self._row:
             self._words = ui.label().classes("faint grow qr-thinking").props("role=status")

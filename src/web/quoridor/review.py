@@ -7,7 +7,6 @@ from nicegui import ui
 
 from ...core.interrupt import CancellationToken, CancelledWorkError
 from ...envs.quoridor.rules import Position
-from .. import shell
 from ..clickable import Clickable, Pick
 from .match import QuoridorMatch
 from .searches import BLUNDER, MISTAKE, REVIEW_DEPTH, Judgment
@@ -53,10 +52,8 @@ def graph(judgments: Mapping[int, Judgment], count: int, end: float | None, show
         parts.append(f'<polyline class="qr-curve" points="{line}"/>')
     for number, one in sorted(judgments.items()):
         if one.sign:  # a mistake is drawn at the position after the move
-            kind, y = (
-                "qr-blunder" if one.sign == "??" else "qr-mistake",
-                (1 - shares.get(number + 1, one.share)) * HEIGHT,
-            )
+            kind = "qr-blunder" if one.sign == "??" else "qr-mistake"
+            y = (1 - shares.get(number + 1, one.share)) * HEIGHT
             parts.append(f'<circle class="{kind}" cx="{step * (number + 1):.1f}" cy="{y:.1f}" r="4.5"/>')
     parts.append(f'<path class="qr-cursor" d="M{step * shown:.1f} 0V{HEIGHT:g}"/>')
     parts += [
@@ -85,7 +82,7 @@ class ReviewPanel:
         self._found: dict[tuple[Position, int], Judgment] = {}  # by position and action, so that variations share them
         self._token: CancellationToken | None = None  # of the running review
         with ui.row().classes("w-full items-center gap-2"):
-            self._button = ui.button(icon="insights", on_click=shell.handler(find_mistakes))
+            self._button = ui.button(icon="insights", on_click=find_mistakes)
             self._button.props("dense no-caps unelevated outline").classes("qr-do-review")
             self._progress = ui.label().classes("faint qr-progress").props("role=status")
         with ui.element("div").classes("w-full") as self._box:

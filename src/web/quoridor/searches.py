@@ -120,12 +120,11 @@ class SearchingAgent(Protocol):
 
 
 class Analyst:
-    """Searches for one evaluation and one hint at a time."""
+    """Searches for one evaluation at a time, for hints and for judgments."""
 
     def __init__(self, game: Quoridor, agents: AgentCache, busy: Busy, rng: np.random.Generator) -> None:
         self._game, self._agents, self._busy, self._rng = game, agents, busy, rng
         self._evaluating = CancellationToken()
-        self._hinting: CancellationToken | None = None
 
     async def evaluate(self, position: Position) -> Evaluation | None:
         """Return the evaluation of a position, or None if another one is asked for meanwhile."""
@@ -144,28 +143,11 @@ class Analyst:
     def cancel_evaluation(self) -> None:
         self._evaluating.cancel()
 
-    @property
-    def is_hinting(self) -> bool:
-        return self._hinting is not None
-
-    async def hint(self, position: Position) -> list[Hint] | None:
-        """Return the best moves, or None if the hint is cancelled meanwhile."""
-        token = self._hinting = CancellationToken()
-        try:
-            agent = self._agents.agent(LEVEL)
-            lines = await self._busy.do(token.run, agent.analyze, self._game, position, HINTS)
-        except CancelledWorkError:
-            return None
-        finally:
-            is_current = token is self._hinting
-            if is_current:
-                self._hinting = None
-        return [(one.score, self._game.line_names(position, one.actions)) for one in lines] if is_current else None
-
-    def cancel_hint(self) -> None:
-        if self._hinting is not None:
-            self._hinting.cancel()
-            self._hinting = None
+    async def hint(self, position: Position, token: CancellationToken) -> list[Hint]:
+        """Return the best moves."""
+        agent = self._agents.agent(LEVEL)
+        lines = await self._busy.do(token.run, agent.analyze, self._game, position, HINTS)
+        return [(one.score, self._game.line_names(position, one.actions)) for one in lines]
 
     def judge(self, state: Position, action: int) -> Judgment:
         """Compare a move with the best one; slow, so reviews call it in a thread."""

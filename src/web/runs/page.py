@@ -23,15 +23,10 @@ MAX_DETAILS = 6  # cards
 POLL = 1.0  # seconds between reads of the selected runs
 OBJECTIVE = "win_rate"
 
-# Quasar sets the class of the body far more often than the theme changes.
-_FOLLOW_THEME = """{ const dark = () => document.body.classList.contains('body--dark'); let before = dark();
-  new MutationObserver(() => { if (dark() !== before) { before = dark(); emitEvent('theme'); } })
-    .observe(document.body, {attributeFilter: ['class']}); }"""
-
 
 async def build(services: Services, request: Request) -> None:
     """Show what is known at once; runs that were never read are added to the list as they are."""
-    ui.run_javascript(_FOLLOW_THEME)
+    ui.run_javascript(shell.asset(__package__, "page.js"))
     index = shared_index(*services.folders)
     if not index.ready:
         background_tasks.create(asyncio.to_thread(index.refresh), name="read all runs")
@@ -102,8 +97,7 @@ class RunsPage:
         """Return a dropdown that changes a value of the view."""
 
         async def change(event: events.ValueChangeEventArguments) -> None:
-            with shell.show_errors():
-                await self._redraw(**{name: shell.checked(event.value or "", select.options)})
+            await self._redraw(**{name: shell.checked(event.value or "", select.options)})
 
         select = ui.select(options, value=getattr(self.view, name), label=label, with_input=with_input)
         return select.on_value_change(change).props("outlined dense").classes(f"r-{name}")
@@ -233,20 +227,17 @@ class RunsPage:
 
     async def _add_chart(self, event: events.ValueChangeEventArguments) -> None:
         if event.value:
-            with shell.show_errors():
-                name = shell.checked(event.value, curves.metric_names(self.compared()))
-                await self._redraw(metrics=tuple(dict.fromkeys((*self.view.metrics, name))))
+            name = shell.checked(event.value, curves.metric_names(self.compared()))
+            await self._redraw(metrics=tuple(dict.fromkeys((*self.view.metrics, name))))
 
     async def _remove_chart(self, name: str) -> None:
-        with shell.show_errors():
-            require(len(self.view.metrics) > 1, "the last chart stays: add another one first")
-            await self._redraw(metrics=tuple(one for one in self.view.metrics if one != name))
+        require(len(self.view.metrics) > 1, "the last chart stays: add another one first")
+        await self._redraw(metrics=tuple(one for one in self.view.metrics if one != name))
 
     async def _on_log(self) -> None:
         await self._redraw(log="".join(axis for axis, switch in self.log_switches.items() if switch.value))
 
     async def _on_smooth(self, event: events.GenericEventArguments) -> None:
-        with shell.show_errors():
-            smooth = shell.between(event.args, 0, 0.99)
-            self.smooth_label.text = f"{smooth:.2f}"
-            await self._redraw(smooth=f"{smooth:g}")
+        smooth = shell.between(event.args, 0, 0.99)
+        self.smooth_label.text = f"{smooth:.2f}"
+        await self._redraw(smooth=f"{smooth:g}")

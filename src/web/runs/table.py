@@ -37,13 +37,6 @@ _BODY = """<tr :class="{'r-chosen': props.row.color}"><template v-for="col in pr
   <td v-else :class="'r-' + col.kind" :title="props.row[col.name]"
     @click="$parent.$emit('pick', [props.row.run, !props.row.color])">{{ props.row[col.name] }}</td>
   </template></tr>"""
-# The rows of a slot are built again with each update; the control that had the focus gets it back.
-_KEEP_FOCUS = """{ let key = null; const keyOf = e => e.target.closest?.('.r-table [data-key]')?.dataset.key;
-  addEventListener('focusin', e => key = keyOf(e) ?? null);
-  addEventListener('pointerdown', e => key = keyOf(e) ?? null);
-  new MutationObserver(() => { if (key !== null && document.activeElement === document.body)
-    document.querySelector(`.r-table [data-key="${CSS.escape(key)}"]`)?.focus(); })
-    .observe(document.body, {childList: true, subtree: true}); }"""
 
 
 class RunTable:
@@ -89,7 +82,6 @@ class RunTable:
         self._error = ui.label().classes("r-fault r-filter-fault").props("role=alert")
 
     def _build_table(self) -> None:
-        ui.run_javascript(_KEEP_FOCUS)
         self._table = ui.table(columns=[], rows=[], row_key="run", pagination=0).classes("w-full r-table")
         self._table.props("flat dense hide-bottom hide-no-data")
         self._table.add_slot("header", _HEADER)
@@ -99,11 +91,11 @@ class RunTable:
 
     def _build_pager(self) -> None:
         with ui.element("nav").classes("r-bar r-pager").props('aria-label="pages of the table"'):
-            self._back = ui.button(icon="chevron_left", on_click=lambda: self._turn(-1)).props("flat round")
-            self._back.props["aria-label"] = "previous page"
+            self._back = ui.button(icon="chevron_left", on_click=lambda: self._turn(-1))
             self._place = ui.label().classes("r-place")
-            self._next = ui.button(icon="chevron_right", on_click=lambda: self._turn(1)).props("flat round")
-            self._next.props["aria-label"] = "next page"
+            self._next = ui.button(icon="chevron_right", on_click=lambda: self._turn(1))
+            for button, name in ((self._back, "previous page"), (self._next, "next page")):
+                button.props(f'flat round aria-label="{name}"')
             sizes = {size: f"{size} rows" for size in PAGE_SIZES}
             rows = ui.select(sizes, value=self._page_size, label="show", on_change=self._on_page_size)
             rows.props("outlined dense").classes("r-size")
@@ -190,9 +182,8 @@ class RunTable:
         self._show_page()
 
     def _on_page_size(self, event: events.ValueChangeEventArguments) -> None:
-        with shell.show_errors():
-            self._page_size = shell.checked(event.value, PAGE_SIZES)
-            self._show_page()
+        self._page_size = shell.checked(event.value, PAGE_SIZES)
+        self._show_page()
 
     def _on_filter(self) -> None:
         self._start = 0
@@ -201,23 +192,21 @@ class RunTable:
 
     def _on_sort(self, event: events.GenericEventArguments) -> None:
         """Sort by a column: numbers from the largest, texts from the first; again for the other direction."""
-        with shell.show_errors():
-            name = shell.checked(str(event.args), ("run", *(self.columns or DEFAULT_COLUMNS)))
-            numeric = any(type(value(row, name)) in (int, float) for row in self.matches)
-            first, other = (f"-{name}", name) if numeric else (name, f"-{name}")
-            self.sort, self._start, self._first = other if self.sort == first else first, 0, frozenset()
-            self._match()
-            self._on_view()
+        name = shell.checked(str(event.args), ("run", *(self.columns or DEFAULT_COLUMNS)))
+        numeric = any(type(value(row, name)) in (int, float) for row in self.matches)
+        first, other = (f"-{name}", name) if numeric else (name, f"-{name}")
+        self.sort, self._start, self._first = other if self.sort == first else first, 0, frozenset()
+        self._match()
+        self._on_view()
 
     def _on_columns(self, event: events.ValueChangeEventArguments) -> None:
         if not isinstance(event.value, list) or event.value == list(self.columns or DEFAULT_COLUMNS):
             return
-        with shell.show_errors():
-            chosen = {shell.checked(name, self._chooser.options) for name in event.value}
-            order = (*DEFAULT_COLUMNS, *self._chooser.options)
-            self.columns = tuple(dict.fromkeys(name for name in order if name in chosen))
-            self._show_page()
-            self._on_view()
+        chosen = {shell.checked(name, self._chooser.options) for name in event.value}
+        order = (*DEFAULT_COLUMNS, *self._chooser.options)
+        self.columns = tuple(dict.fromkeys(name for name in order if name in chosen))
+        self._show_page()
+        self._on_view()
 
 
 def _column(name: str, sort: str) -> dict[str, Any]:

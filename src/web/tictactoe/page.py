@@ -109,7 +109,7 @@ def players_of(runs: list[FinishedRun]) -> dict[str, Player]:
 async def build(services: Services, request: Request) -> None:
     visit = await in_thread(read_visit, services, PAGE.path, request)
     players = players_of(await in_thread(runs_of, services.folders, "tictactoe"))
-    ui.timer(0, shell.handler(TicTacToePage(visit, players).open), once=True)
+    ui.timer(0, TicTacToePage(visit, players).open, once=True)
 
 
 class TicTacToePage(GamePage[TicTacToeMatch]):
@@ -177,8 +177,7 @@ class TicTacToePage(GamePage[TicTacToeMatch]):
         if event.key.number is None:
             await super().key(event)
         elif shell.key_name(event) is not None and not event.action.repeat:
-            with shell.show_errors():
-                await self._play_human(event.key.number)
+            await self._play_human(event.key.number)
 
     async def _play_human(self, cell: int) -> None:
         if not self.human_to_move:

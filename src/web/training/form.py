@@ -83,13 +83,9 @@ class TrainingForm:
         with ui.element("div").classes("t-command"):
             with ui.element("code"):
                 self._command = ui.label()
-            copy = (
-                ui.button(icon="content_copy", on_click=lambda: shell.copy(self._command.text))
-                .props("flat round")
-                .classes("t-copy")
-            )
-            copy.props["aria-label"] = "copy the command"
-        self._button = ui.button("Start training", icon="play_arrow", on_click=shell.handler(self._start))
+            copy = ui.button(icon="content_copy", on_click=lambda: shell.copy(self._command.text))
+            copy.props('flat round aria-label="copy the command"').classes("t-copy")
+        self._button = ui.button("Start training", icon="play_arrow", on_click=self._start)
         self._button.props("no-caps").classes("t-start")
 
     async def check(self) -> Mapping[str, str] | None:
@@ -125,9 +121,8 @@ class TrainingForm:
         return chosen
 
     async def _on_option(self, group: str, event: events.ValueChangeEventArguments) -> None:
-        with shell.show_errors():
-            self._options[group] = shell.checked(event.value or DEFAULT, (DEFAULT, *self._groups[group]))
-            await self._changed()
+        self._options[group] = shell.checked(event.value or DEFAULT, (DEFAULT, *self._groups[group]))
+        await self._changed()
 
     async def _on_overrides(self, event: events.ValueChangeEventArguments) -> None:
         self._overrides = str(event.value or "")

@@ -74,7 +74,7 @@ class TrainingPage:
                     ui.label("Continue")
                 self._unfinished = ui.select([], label="an unfinished run", with_input=True)
                 self._unfinished.props("outlined dense options-dense").classes("t-unfinished")
-                resume = ui.button("Continue it", icon="restart_alt", on_click=shell.handler(self._resume_chosen))
+                resume = ui.button("Continue it", icon="restart_alt", on_click=self._resume_chosen)
                 resume.props("outline no-caps").classes("t-resume")
             with ui.element("section").props('aria-label="training runs"') as self._list:
                 self._empty = ui.label("No training was started here yet.").classes("r-card faint")
@@ -136,7 +136,7 @@ class JobCard:
         self._metrics = Metrics()
 
         def button(label: str, icon: str, name: str, on_click: Callable[[], Awaitable[None]]) -> ui.button:
-            return ui.button(label, icon=icon, on_click=shell.handler(on_click)).props("outline no-caps").classes(name)
+            return ui.button(label, icon=icon, on_click=on_click).props("outline no-caps").classes(name)
 
         with ui.element("article").classes("r-card t-job") as self.card:
             self.card.props["aria-label"] = f"training {job.directory}"
@@ -152,9 +152,8 @@ class JobCard:
             self._progress = ui.label().classes("t-progress")
             self._bar = ui.element("progress").props("max=1 value=0 aria-label=progress")
             self._chart = Chart("learning curve")
-            with (
-                ui.element("pre").classes("r-config t-log").props('tabindex=0 role=log aria-label="end of the output"')
-            ):
+            log = ui.element("pre").classes("r-config t-log")
+            with log.props('tabindex=0 role=log aria-label="end of the output"'):
                 self._log = ui.label()
 
     async def update(self) -> None:

@@ -47,8 +47,9 @@ def make_env(**settings: Any) -> MinesweeperEnv:
 
 def make_batch(backend: str, count: int, **settings: Any) -> Any:
     """Return a vector environment whose results later steps do not overwrite."""
-    config = make_config(**settings)
-    return VecMinesweeper(count, config, copy=True) if backend == "numpy" else TorchMinesweeper(count, config, "cpu")
+    if backend == "numpy":
+        return VecMinesweeper(count, make_config(**settings), copy=True)
+    return TorchMinesweeper(count, make_config(**settings), "cpu", pool=3)
 
 
 def to_backend(backend: str, array: np.ndarray) -> Any:

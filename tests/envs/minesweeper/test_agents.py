@@ -110,10 +110,7 @@ def test_solvers_work_in_a_forked_process():
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
-    [
-        (["opening_plies=3"], "for two-player games"),
-        (["boards=some.json", "episodes=5"], "cannot be read"),
-    ],
+    [(["opening_plies=3"], "for two-player games"), (["boards=some.json", "episodes=5"], "cannot be read")],
 )
 def test_user_errors_are_one_sentence(lab: Lab, arguments: list[str], sentence: str):
     done = lab.run("evaluate", "env=minesweeper_8x8", "agent=exact", *arguments)

@@ -139,14 +139,6 @@ def test_frontier_mask() -> None:
     assert env.step(4)[4]["rewards"]["invalid"] == 0, "the mask is narrower than the rules"
 
 
-def test_reveal_only_actions() -> None:
-    env = make("*.. ...", flag_actions=False)
-    assert env.game.num_actions == 6
-    assert env.action_masks().shape == (6,)
-    with pytest.raises(UserError, match=r"0\.\.5"):
-        env.step(6)
-
-
 def test_an_episode_is_never_over_before_it_begins() -> None:
     env = make_env(rows=1, cols=4, mines=1, first_click="uniform")
     for seed in range(50):

@@ -108,12 +108,7 @@ class _FixedWord(np.random.Generator):
         return self.word
 
 
-GOOD = {
-    "rows": 4,
-    "cols": 4,
-    "mines": 2,
-    "boards": [{"first": 0, "mines": [5, 15]}, {"first": 3, "mines": [12, 13]}],
-}
+GOOD = {"rows": 4, "cols": 4, "mines": 2, "boards": [{"first": 0, "mines": [5, 15]}, {"first": 3, "mines": [12, 13]}]}
 
 
 def write(path: Path, data: object) -> Path:

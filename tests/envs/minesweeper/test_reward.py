@@ -63,52 +63,35 @@ STEPS = [  # action, reward by REWARD; flags are at 6 and beyond
 ]
 
 
-def with_strip(env: Any, config: EnvConfig) -> Any:
-    """Give a compiled environment the strip after its first reveal."""
-    env.reset(seed=0)
-    start = config.game().start(0, [2, 5])
-    for field in ("number", "visible", "games"):
-        getattr(env._batch.boards, field)[:] = getattr(start.boards, field)
-    return env
-
-
-def rewards_of_env(config: EnvConfig) -> Iterator[float]:
-    env = with_strip(MinesweeperEnv(config), config)
-    yield from (env.step(action)[1] for action, _ in STEPS)
-
-
-def rewards_of_batch(config: EnvConfig) -> Iterator[float]:
-    batch = with_strip(MinesweeperEnv(config).vectorize(3), config)
-    yield from (float(batch.step(np.full(3, action))[1][2]) for action, _ in STEPS)
-
-
-def rewards_of_torch(config: EnvConfig) -> Iterator[float]:
-    batch = TorchMinesweeper(3, config, "cpu")
-    batch.reset(seed=0)
-    mines = torch.tensor([0, 0, 1, 0, 0, 1]).bool().expand(3, 1, 6)
-    set_boards(batch, mines, torch.zeros(3, dtype=torch.int64), torch.ones(3, dtype=torch.bool))
-    yield from (float(batch.step(torch.full((3,), action))[1][2]) for action, _ in STEPS)
-
-
-def rewards_of_game(config: EnvConfig) -> Iterator[float]:
-    game = config.game()
-    state = game.start(0, [2, 5])
-    for action, _ in STEPS:
-        state = game.play(state, action)
-        yield float(state.result[0]["reward"])
-
-
-BACKENDS = [rewards_of_env, rewards_of_batch, rewards_of_torch, rewards_of_game]
-
-
 def strip(reward: Reward | OutcomeReward) -> EnvConfig:
     return make_config(rows=1, cols=6, mines=2, reward=reward, safe_neighborhood=False)
 
 
-@pytest.mark.parametrize("rewards", BACKENDS)
-def test_every_backend_computes_them(rewards):
-    assert list(rewards(strip(REWARD))) == [expected for _, expected in STEPS]
-    assert list(rewards(strip(OUTCOME))) == [0, 0, 0, 0, 0, 1], "the outcome alone is rewarded at the end only"
+def rewards_of(backend: str, config: EnvConfig) -> Iterator[float]:
+    game, env = config.game(), MinesweeperEnv(config)
+    state = game.start(0, [2, 5])
+    if backend == "game":
+        for action, _ in STEPS:
+            state = game.play(state, action)
+            yield float(state.result[0]["reward"])
+        return
+    envs: Any = {"env": env, "batch": env.vectorize(3), "torch": TorchMinesweeper(3, config, "cpu")}[backend]
+    envs.reset(seed=0)
+    if backend == "torch":
+        mines = torch.tensor([0, 0, 1, 0, 0, 1]).bool().expand(3, 1, 6)
+        set_boards(envs, mines, torch.zeros(3, dtype=torch.int64), torch.ones(3, dtype=torch.bool))
+        yield from (float(envs.step(torch.full((3,), action))[1][2]) for action, _ in STEPS)
+        return
+    for field in ("number", "visible", "games"):
+        getattr(envs._batch.boards, field)[:] = getattr(state.boards, field)
+    for action, _ in STEPS:
+        yield float(np.ravel(envs.step(action if backend == "env" else np.full(3, action))[1])[-1])
+
+
+@pytest.mark.parametrize("backend", ["game", "env", "batch", "torch"])
+def test_every_backend_computes_them(backend: str):
+    assert list(rewards_of(backend, strip(REWARD))) == [expected for _, expected in STEPS]
+    assert list(rewards_of(backend, strip(OUTCOME))) == [0, 0, 0, 0, 0, 1], "the outcome is rewarded at the end only"
 
 
 def test_a_lost_and_a_truncated_game_have_the_outcome_of_a_loss():

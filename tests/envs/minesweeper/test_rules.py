@@ -138,14 +138,6 @@ def test_random_games_follow_the_definition(position: Position) -> None:
         cell = random.choice(np.flatnonzero(boards.visible[0] < 0).tolist() or [cell])
 
 
-def test_flags_set_before_the_mines_are_evaluated_once_mines_are_laid() -> None:
-    boards = one_board(4, 4, 15)
-    rules.toggle_flag(boards, 0, 3)
-    assert boards.games[0]["right_flags"] == 0
-    rules.reveal(boards, 0, 0)
-    assert boards.games[0]["right_flags"] == 1
-
-
 def test_mine_count_is_drawn_from_the_whole_band() -> None:
     boards = one_board(5, 5, 3)
     drawn = set()

@@ -9,26 +9,9 @@ from hypothesis import strategies as st
 
 from experiments.minesweeper_ceiling.completions import draw_completions
 from src.core.errors import UserError
-from src.envs.minesweeper.rules import neighbors
-from src.envs.minesweeper.solver import (
-    InconsistentPosition,
-    analyze,
-    choose,
-    engine,
-    exact_moves,
-    forced_moves,
-    heuristic_moves,
-    mine_probabilities,
-    rules_moves,
-)
-from src.envs.minesweeper.solver.engine import (
-    CONSISTENT,
-    INCONSISTENT,
-    TOO_WIDE,
-    flatten,
-    make_engine,
-    padded_neighbors,
-)
+from src.envs.minesweeper import solver
+from src.envs.minesweeper.solver import analyze, choose, engine, forced_moves, mine_probabilities
+from src.envs.minesweeper.solver.engine import CONSISTENT, INCONSISTENT, TOO_WIDE, flatten, make_engine
 from src.envs.minesweeper.solver.probability import examine
 from src.envs.minesweeper.solver.single_point import propagate_all
 from src.envs.minesweeper.variant import FLAGGED, HIDDEN
@@ -39,7 +22,7 @@ MAX_HIDDEN = 13
 def numbers(mined: np.ndarray, rows: int, cols: int) -> np.ndarray:
     """(..., cells) mines around each cell."""
     padded = np.concatenate([mined, np.zeros((*mined.shape[:-1], 1), np.bool_)], axis=-1)
-    return padded[..., padded_neighbors(rows, cols)].sum(axis=-1)
+    return padded[..., engine.padded_neighbors(rows, cols)].sum(axis=-1)
 
 
 def position(mined: np.ndarray, shown: np.ndarray, rows: int, cols: int) -> np.ndarray:
@@ -93,7 +76,7 @@ def test_single_numbers_leave_nothing_undone(drawn):
     """No single number implies anything more, given its decided neighbors."""
     visible, mines = drawn
     bare = np.where(visible == FLAGGED, HIDDEN, visible).astype(np.int8)
-    moves, near = forced_moves(bare, mines), padded_neighbors(*bare.shape)
+    moves, near = forced_moves(bare, mines), engine.padded_neighbors(*bare.shape)
     safe, found = ({cell for kind, cell in moves if kind == name} for name in ("reveal", "flag"))
     for number in np.flatnonzero(bare >= 0):
         around = {cell for cell in near[number].tolist() if cell >= 0 and bare.flat[cell] < 0}
@@ -112,10 +95,10 @@ def test_mine_count_settles_the_rest():
 
 def test_rules_stop_and_heuristic_guesses():
     visible = np.array([[HIDDEN, 1, HIDDEN, HIDDEN, HIDDEN, HIDDEN]], np.int8)
-    assert choose(visible, 2, rules_moves).action is None
-    guess = choose(visible, 2, heuristic_moves)  # beside the number 1/2, elsewhere 2 mines on 5 cells
+    assert choose(visible, 2, solver.rules_moves).action is None
+    guess = choose(visible, 2, solver.heuristic_moves)  # beside the number 1/2, elsewhere 2 mines on 5 cells
     assert (guess.action, guess.certain, guess.mine_probability) == (3, False, 0.4)
-    assert choose(visible, 4, heuristic_moves).action == 0
+    assert choose(visible, 4, solver.heuristic_moves).action == 0
 
 
 @settings(max_examples=200, deadline=None, derandomize=True)
@@ -140,7 +123,7 @@ def test_inconsistent_positions_are_refused_and_no_others(drawn, data):
         visible.reshape(-1)[data.draw(st.sampled_from(shown.tolist()))] = data.draw(st.integers(0, 8))
     mines += data.draw(st.integers(-1, 1))
     if mines < 0 or len(completions(visible, mines)) == 0:
-        with pytest.raises(InconsistentPosition, match=f"{mines} mines"):
+        with pytest.raises(solver.InconsistentPosition, match=f"{mines} mines"):
             mine_probabilities(visible, mines)
     else:
         expected = completions(visible, mines).mean(axis=0).reshape(visible.shape)
@@ -193,16 +176,15 @@ def test_more_states_are_taken_when_needed_up_to_a_limit(monkeypatch):
 def test_room_that_one_component_fills_is_not_overrun_by_the_next(states):
     visible = np.full((3, 24), HIDDEN, np.int8)
     visible[1, 2], visible[1, 12], visible[1, 20] = 3, 3, 2
-    buffers, known = make_engine(visible.shape, states), np.zeros(visible.size, np.int8)
-    status, _ = examine(flatten(visible), known, 10, buffers, np.zeros(visible.size))
+    status, _ = examine(flatten(visible), 10, make_engine(visible.shape, states))
     assert status == (TOO_WIDE if states < 8 else CONSISTENT)
 
 
 @pytest.mark.parametrize("mines", [9, -1])
 def test_no_player_moves_where_the_mines_cannot_be(mines):
     visible = np.array([[0, HIDDEN, HIDDEN, HIDDEN]], np.int8)
-    for moves in (exact_moves, rules_moves, heuristic_moves):
-        with pytest.raises(InconsistentPosition):
+    for moves in (solver.exact_moves, solver.rules_moves, solver.heuristic_moves):
+        with pytest.raises(solver.InconsistentPosition):
             choose(visible, mines, moves)
 
 
@@ -212,18 +194,12 @@ def test_values_that_no_board_shows_are_refused(value):
         mine_probabilities(np.full((2, 2), value, np.int64), 1)
 
 
-def test_the_shared_neighbors_stay_as_they_are():
-    near, degree = neighbors(3, 4)
-    padded_neighbors(3, 4)
-    assert near[0, degree[0] :].tolist() == [0] * (8 - degree[0])
-
-
 def drawn_from(visible: np.ndarray, mines: int, draws: int) -> np.ndarray:
     """(draws, cells) bool"""
-    buffers, flat, known = make_engine(visible.shape), flatten(visible), np.zeros(visible.size, np.int8)
-    assert propagate_all(flat, buffers.near, known, buffers.frontier)
+    buffers, flat = make_engine(visible.shape), flatten(visible)
+    assert propagate_all(flat, buffers)
     mined = np.ones((draws, visible.size), np.bool_)
-    assert draw_completions(flat, known, mines, buffers, np.random.default_rng(0), mined) == CONSISTENT
+    assert draw_completions(flat, buffers.known, mines, buffers, np.random.default_rng(0), mined) == CONSISTENT
     return mined
 
 
@@ -253,6 +229,7 @@ def test_every_completion_is_drawn_as_often():
 
 def test_a_position_that_contradicts_itself_has_none():
     visible = np.array([[1, -1], [-1, -1]], np.int8)
-    buffers, known = make_engine(visible.shape), np.zeros(4, np.int8)
-    mined = np.zeros((1, 4), np.bool_)
-    assert draw_completions(flatten(visible), known, 3, buffers, np.random.default_rng(0), mined) == INCONSISTENT
+    buffers, mined = make_engine(visible.shape), np.zeros((1, 4), np.bool_)
+    assert (
+        draw_completions(flatten(visible), buffers.known, 3, buffers, np.random.default_rng(0), mined) == INCONSISTENT
+    )

@@ -11,16 +11,10 @@ from hypothesis import assume, given, settings
 
 from src.core.errors import UserError
 from src.core.interrupt import CancellationToken, CancelledWorkError
-from src.envs.minesweeper.rules import PLAYING, WON, Boards, new_boards, reveal, set_mines, start_game
-from src.envs.minesweeper.solver import (
-    SOLVERS,
-    choose,
-    exact_moves,
-    mine_probabilities,
-    no_guess_board,
-    play_boards,
-    random_boards,
-)
+from src.envs.minesweeper import solver
+from src.envs.minesweeper.game import Minesweeper
+from src.envs.minesweeper.rules import PLAYING, WON, reveal
+from src.envs.minesweeper.solver import choose, exact_moves, mine_probabilities, play_boards, random_boards
 from src.envs.minesweeper.solver.endgame import search_endgame
 from src.envs.minesweeper.solver.engine import BUDGET, CONSISTENT, STOP, flatten, make_engine
 from src.envs.minesweeper.solver.probability import examine
@@ -52,10 +46,9 @@ def expectimax(visible: np.ndarray, mines: int) -> float:
 
 
 def search(visible: np.ndarray, mines: int, budget: int) -> tuple[int, float]:
-    flat, known, found = flatten(visible), np.zeros(visible.size, np.int8), np.zeros(visible.size)
-    engine = make_engine(visible.shape)
-    examine(flat, known, mines, engine, found)
-    return search_endgame(flat, known, mines, engine, np.log(len(completions(visible, mines))), budget)
+    flat, engine = flatten(visible), make_engine(visible.shape)
+    examine(flat, mines, engine)
+    return search_endgame(flat, mines, engine, np.log(len(completions(visible, mines))), budget)
 
 
 @settings(max_examples=120, deadline=None, derandomize=True)
@@ -109,10 +102,10 @@ def test_a_cancelled_search_ends_and_the_next_one_is_right():
 
 def test_a_stopped_ending_looks_at_no_further_position():
     visible = np.full((3, 3), HIDDEN, np.int8)
-    flat, known, found, engine = flatten(visible), np.zeros(9, np.int8), np.zeros(9), make_engine((3, 3))
-    examine(flat, known, 3, engine, found)
+    flat, engine = flatten(visible), make_engine((3, 3))
+    examine(flat, 3, engine)
     engine.endgame.total[STOP] = 1
-    assert search_endgame(flat, known, 3, engine, np.log(84), 10_000) == (-1, 0.0)
+    assert search_endgame(flat, 3, engine, np.log(84), 10_000) == (-1, 0.0)
     assert engine.endgame.total[BUDGET] == 9_999
 
 
@@ -144,21 +137,13 @@ def test_a_safer_cell_is_left_for_one_that_wins():
     assert found > 0
 
 
-def started(mined: np.ndarray, first: int, shape: tuple[int, int]) -> Boards:
-    boards = new_boards(1, *shape, True)
-    start_game(boards, 0, int(mined.sum()), int(mined.sum()))
-    set_mines(boards, 0, np.flatnonzero(mined))
-    reveal(boards, 0, first)
-    return boards
-
-
 def test_compiled_games_equal_games_step_by_step():
     shape, rng = (8, 8), np.random.default_rng(5)
     first = rng.integers(64, size=40)
     mined = random_boards(shape, 12, first, rng, True)
-    games = play_boards(shape, mined, first, exact_moves, threads=2)
+    games, game = play_boards(shape, mined, first, exact_moves, threads=2), Minesweeper(*shape, 12)
     for index in range(40):
-        boards, guesses = started(mined[index], first[index], shape), 0
+        boards, guesses = game.start(int(first[index]), np.flatnonzero(mined[index]).tolist()).boards, 0
         while boards.games[0]["status"] == PLAYING:
             choice = choose(boards.visible[0].reshape(shape), 12)
             assert choice.action is not None
@@ -174,7 +159,7 @@ def test_solvers_are_ranked_and_repeatable():
     shape, rng = (8, 8), np.random.default_rng(7)
     first = rng.integers(64, size=300)
     mined = random_boards(shape, 10, first, rng, True)
-    played = {name: play_boards(shape, mined, first, moves, threads=2) for name, moves in SOLVERS.items()}
+    played = {name: play_boards(shape, mined, first, moves, threads=2) for name, moves in solver.SOLVERS.items()}
     assert played["rules"].won.sum() < played["heuristic"].won.sum() < played["exact"].won.sum()
     assert played["exact"].won.mean() > 0.85
     assert played["heuristic"].guesses.any()
@@ -200,10 +185,9 @@ def test_random_boards_respect_the_first_click():
 def test_no_guess_boards_need_no_guess(safe_neighborhood):
     rng = np.random.default_rng(11)
     for first in (0, 27, 40):
-        mines = no_guess_board(8, 8, 12, first, rng, 2000, safe_neighborhood)
+        mines = solver.no_guess_board(8, 8, 12, first, rng, 2000, safe_neighborhood)
         assert np.unique(mines).size == 12
-        mined = np.isin(np.arange(64), mines)
-        boards = started(mined, first, (8, 8))
+        boards = Minesweeper(8, 8, 12).start(first, mines.tolist()).boards
         while boards.games[0]["status"] == PLAYING:
             visible = boards.visible[0].reshape(8, 8)
             safe = np.flatnonzero((mine_probabilities(visible, 12) == 0.0) & (visible < 0))
@@ -211,4 +195,4 @@ def test_no_guess_boards_need_no_guess(safe_neighborhood):
             reveal(boards, 0, safe[0])
         assert boards.games[0]["status"] == WON
     with pytest.raises(UserError, match=r"none of 3 boards of 8x8 with 45 mines .* cell 0"):
-        no_guess_board(8, 8, 45, 0, rng, 3, safe_neighborhood)
+        solver.no_guess_board(8, 8, 45, 0, rng, 3, safe_neighborhood)

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
@@ -30,36 +29,37 @@ NUMPY_VARIANTS = ["the agent begins", "everything on", "compact, reveals only", 
 @pytest.mark.parametrize("count", [3, pytest.param(PARALLEL_FROM + 1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("variant", NUMPY_VARIANTS)
 def test_batched_equals_single(variant: str, count: int) -> None:
+    """Compared with Gymnasium's own vector environment of single ones."""
     config = VARIANTS[variant] | {"max_steps": 12}
     batch = VecMinesweeper(count, make_config(**config))
-    singles = [make_env(**config) for _ in range(count)]
-    rng = np.random.default_rng(0)
-    observations, info = batch.reset(seed=7)
-    for i, env in enumerate(singles):
-        observation, single_info = env.reset(seed=7 + i)
-        np.testing.assert_array_equal(observations[i], observation)
-        np.testing.assert_array_equal(info["action_mask"][i], single_info["action_mask"])
-    seen = {"terminated": 0, "truncated": 0, "invalid": 0}
+    singles: Any = SyncVectorEnv([lambda: make_env(**config)] * count, autoreset_mode=AutoresetMode.SAME_STEP)
+    assert batch.metadata["autoreset_mode"] == AutoresetMode.SAME_STEP
+    for name in ("observation_space", "action_space", "single_observation_space", "single_action_space"):
+        assert getattr(batch, name) == getattr(singles, name)
+    (observations, info), (expected, expected_info) = batch.reset(seed=7), singles.reset(seed=7)
+    assert_same([observations, info["action_mask"]], [expected, expected_info["action_mask"]])
+    rng, seen = np.random.default_rng(0), np.zeros(3)
     for _ in range(20 if count > 3 else 400):
         actions = random_actions(rng, info["action_mask"])
-        observations, rewards, terminated, truncated, info = batch.step(actions)
-        seen["terminated"] += int(terminated.sum())
-        seen["truncated"] += int(truncated.sum())
-        seen["invalid"] += int((info["rewards"]["invalid"] < 0).sum())
-        for i, env in enumerate(singles):
-            observation, *rest, single_info = env.step(int(actions[i]))
-            assert rest == [rewards[i], terminated[i], truncated[i]]
-            assert single_info["rewards"] == {name: values[i] for name, values in info["rewards"].items()}
-            if terminated[i] or truncated[i]:
-                np.testing.assert_array_equal(info["final_obs"][i], observation)
-                for name, values in info["final_info"].items():
-                    assert values[i] == single_info[name]
-                observation, single_info = env.reset()
-            np.testing.assert_array_equal(observations[i], observation)
-            np.testing.assert_array_equal(info["action_mask"][i], single_info["action_mask"])
-            np.testing.assert_array_equal(batch.mine_mask()[i], env.mine_mask())
-    assert min(seen["terminated"], seen["invalid"]) > 20
-    assert seen["truncated"] > 0 or not batch.game.flag_actions
+        *results, info = batch.step(actions)
+        *expected, expected_info = singles.step(actions)
+        assert_same(results, expected)
+        assert_same(info["action_mask"], [env.action_masks() for env in singles.envs])
+        assert_same(batch.mine_mask(), [env.mine_mask() for env in singles.envs])
+        ended = results[2] | results[3]
+        rewards = expected_info["rewards"] if not ended.any() else expected_info["final_info"]["rewards"]
+        for name, values in info["rewards"].items():
+            parts = np.where(ended, rewards[name], expected_info.get("rewards", rewards)[name])
+            np.testing.assert_array_equal(values, parts)
+        if ended.any():
+            assert_same([info["_final_obs"], info["_final_info"]], [ended, ended])
+            for i in np.flatnonzero(ended):
+                np.testing.assert_array_equal(info["final_obs"][i], expected_info["final_obs"][i])
+            for name, values in info["final_info"].items():
+                np.testing.assert_array_equal(values, np.where(ended, expected_info["final_info"][name], 0))
+        seen += results[2].sum(), results[3].sum(), (info["rewards"]["invalid"] < 0).sum()
+    assert min(seen[0], seen[2]) > 20
+    assert seen[1] > 0 or not batch.game.flag_actions
 
 
 @pytest.mark.parametrize("variant", NUMPY_VARIANTS)
@@ -91,31 +91,6 @@ def expected_observation(config: EnvConfig, visible: np.ndarray, mines: int) -> 
     if config.progress:
         planes.append(np.full(visible.shape, np.sum(visible >= 0) / (visible.size - mines)))
     return np.stack(planes).astype(np.float32)
-
-
-def test_it_matches_gymnasiums_own_vector_env() -> None:
-    settings = {"rows": 4, "cols": 5, "mines": 4, "max_steps": 20}
-    ours = make_env(**settings).vectorize(3)
-    theirs = SyncVectorEnv([lambda: make_env(**settings)] * 3, autoreset_mode=AutoresetMode.SAME_STEP)
-    assert isinstance(ours, gym.vector.VectorEnv)
-    assert ours.metadata["autoreset_mode"] == AutoresetMode.SAME_STEP
-    for name in ("observation_space", "action_space", "single_observation_space", "single_action_space"):
-        assert getattr(ours, name) == getattr(theirs, name)
-    np.testing.assert_array_equal(ours.reset(seed=3)[0], theirs.reset(seed=3)[0])
-    rng = np.random.default_rng(0)
-    for _ in range(200):
-        actions = rng.integers(40, size=3)
-        mine, other = ours.step(actions), theirs.step(actions)
-        for left, right in zip(mine[:4], other[:4], strict=True):
-            np.testing.assert_array_equal(left, right)
-            assert left.dtype == right.dtype
-        assert ("final_obs" in mine[4]) == ("final_obs" in other[4])
-        for i in np.flatnonzero(mine[2] | mine[3]):
-            assert mine[4]["_final_obs"][i]
-            assert mine[4]["_final_info"][i]
-            np.testing.assert_array_equal(mine[4]["final_obs"][i], other[4]["final_obs"][i])
-        for name, values in mine[4].get("final_info", {}).items():
-            np.testing.assert_array_equal(values, np.where(mine[2] | mine[3], other[4]["final_info"][name], 0))
 
 
 @pytest.mark.parametrize("copy", [False, True])

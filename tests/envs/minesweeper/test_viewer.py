@@ -146,17 +146,16 @@ def test_probabilities_are_shown_and_drawn_if_the_folder_exists(folder: str, tmp
     assert "is revealed already" in shown[-1], "the game goes on"
 
 
-def test_an_agent_of_the_command_plays_on_enter(lab: Lab) -> None:
-    done = lab.run("play_local", "agent=exact", "seed=3", "env=minesweeper_8x8", stdin="\n" * 70)
+def test_the_command_is_played_by_hand_and_by_an_agent(lab: Lab) -> None:
+    typed = "r 0 0\nnonsense\n" + "\n" * 70  # an empty line lets the agent move
+    done = lab.run("play_local", "env=minesweeper_8x8", "env.config.first_click=agent", "agent=exact", stdin=typed)
     assert done.returncode == 0, done.stderr
+    assert "'nonsense' is not a move" in done.stdout
     assert any(ending in done.stdout for ending in ("You won.", "That was a mine.", "The agent stops here."))
 
 
 @pytest.mark.slow
-def test_the_command(lab: Lab) -> None:
-    done = lab.run("play_local", "env.config.first_click=agent", "seed=1", stdin="r 0 0\nnonsense\nq\n")
-    assert done.returncode == 0, done.stderr
-    assert "'nonsense' is not a move" in done.stdout
+def test_a_game_without_a_terminal_is_refused(lab: Lab) -> None:
     done = lab.run("play_local", "env=tictactoe", stdin="q\n")
     assert done.returncode != 0
     assert "cannot be played in the terminal" in done.stderr

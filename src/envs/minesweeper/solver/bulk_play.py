@@ -67,13 +67,12 @@ def play_game(
     shape: tuple[int, int], boards: Boards, engine: Engine, mine_cells: np.ndarray, first: int, moves: Callable
 ) -> tuple[bool, int, int, int]:
     """Play one game on the first of `boards`; return won, guesses, steps, and cells revealed."""
-    mines, size = mine_cells.size, boards.visible.shape[1]
-    known, probability, cells = np.zeros(size, np.int8), np.zeros(size), np.zeros(size, np.int32)
+    mines, cells = mine_cells.size, engine.moves
     start_game(boards, 0, mines, mines)
     set_mines(boards, 0, mine_cells)
     revealed, steps, guesses = reveal(boards, 0, first), 1, 0
     while boards.games[0]["status"] == PLAYING:
-        status, count, why = moves(boards.visible[0], known, mines, engine, probability, cells)
+        status, count, why = moves(boards.visible[0], mines, engine)
         if status != CONSISTENT:  # too many states for this engine
             choice = choose(boards.visible[0].reshape(shape), mines, moves)
             count, why = int(choice.action is not None), PROVEN if choice.certain else GUESSED

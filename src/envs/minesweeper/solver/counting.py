@@ -8,7 +8,7 @@ interchangeable and form a *box*. Boxes that share witnesses, directly or over o
 
 The solutions of a component are counted by number of mines, by dynamic programming: boxes are decided one after
 another, in an order that keeps few witnesses open. The rest of the component depends only on how many mines each open
-witness still needs, so partial solutions that agree in this are merged into one state:
+witness still needs, so partial solutions with equal needs are merged into one state:
 
     state = (need of one open witness) | (need of another) << (bits of the first) | ...
 
@@ -21,8 +21,8 @@ import numpy as np
 
 from .engine import MINE, SAFE, Frontier, Sweep, lean_kernel
 
-NARROW = 1000.0  # estimated states above which better box orders are searched
-BITS = 62  # a state has so many; an open witness takes one to four of them
+NARROW = 1000.0  # estimated number of states above which a better order of boxes is searched for
+BITS = 62  # usable bits of a state; an open witness takes one to four of them
 FLOOR = 1e-140  # the product of two is still a normal float
 
 CHOOSE = np.array([[1, 0, 0, 0, 0, 0, 0, 0, 0]] * 9, np.float64)  # CHOOSE[n, k] for boxes of up to 8 cells
@@ -32,9 +32,7 @@ for _n in range(1, 9):
 
 @lean_kernel
 def group_boxes(visible: np.ndarray, near: np.ndarray, known: np.ndarray, f: Frontier) -> tuple[int, int, int]:
-    """Fill in witnesses and boxes; return the number of boxes, of undecided cells without witnesses, and of known
-    mines.
-    """
+    """Fill in witnesses and boxes; return the numbers of boxes, undecided cells without witnesses, and known mines."""
     boxes, unseen, known_mines = 0, 0, 0
     for cell in range(visible.size):
         f.box_of[cell] = -1
@@ -99,7 +97,7 @@ def count_boxes(f: Frontier) -> int:
 
 @lean_kernel
 def order_boxes(boxes: int, f: Frontier) -> int:
-    """Order the boxes so that few witnesses are open at any time; returns the number of independent components."""
+    """Order the boxes so that few witnesses are open at any time; return the number of independent components."""
     for box in range(boxes):
         f.seen[box] = False
     components, end = 0, 0
@@ -139,7 +137,7 @@ def order_boxes(boxes: int, f: Frontier) -> int:
 
 @lean_kernel
 def order_component(f: Frontier, size: int, box: int, begin: int) -> float:
-    """Order a component from `box` on, next always what opens least and closes most; returns an estimate of states."""
+    """Order a component from `box` on, greedily by witnesses opened and closed; return an estimate of its states."""
     for i in range(size):
         member = f.members[i]
         f.placed[member] = False
@@ -323,7 +321,7 @@ def backward(
 
 @lean_kernel
 def scale_down(values: np.ndarray, begin: int, end: int, largest: float) -> None:
-    """Divide values[begin:end] by the largest of them; what is possible stays so."""
+    """Divide values[begin:end] by the largest of them; positive values stay positive."""
     for i in range(begin, end):
         if values[i] > 0.0:
             values[i] = max(values[i] / largest, FLOOR)

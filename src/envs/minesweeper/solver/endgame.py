@@ -11,43 +11,30 @@ of them. The revealed cells are the same in all of S, so S identifies the positi
 import numpy as np
 
 from ..variant import MINE as SHOWS_MINE
+from . import engine
 from .counting import count_boxes
-from .engine import (
-    BUDGET,
-    COMPLETIONS,
-    DEPTH,
-    MEMO,
-    MINE,
-    SIZE,
-    STOP,
-    UNDECIDED,
-    UNKNOWN,
-    Endgame,
-    Engine,
-    Frontier,
-    lean_kernel,
-)
+from .engine import BUDGET, MEMO, MINE, SIZE, STOP, UNDECIDED, UNKNOWN, Endgame, Engine, Frontier, lean_kernel
 
 BEGIN, END, BEST, CHOICE, COUNT, PICK, BOUND, NUMBER, ACTIVE = range(9)  # fields of a frame
 
 
 @lean_kernel
 def search_endgame(
-    visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, log_completions: float, budget: int
+    visible: np.ndarray, mines: int, e: Engine, log_completions: float, budget: int
 ) -> tuple[int, float]:
     """Return the cell that wins the most completions and its win probability.
 
     (-1, 0) if there are too many completions or the search takes more than `budget` positions. The boxes must be in
     order, from a call of `solve` for this position.
     """
-    if log_completions >= np.log(COMPLETIONS + 0.5):
+    if log_completions >= np.log(engine.COMPLETIONS + 0.5):
         return -1, 0.0
     game, completions = e.endgame, int(np.round(np.exp(log_completions)))
-    undecided = list_undecided(visible, known, e.frontier, game)
+    undecided = list_undecided(visible, e)
     game.total[UNDECIDED], game.total[SIZE], game.total[BUDGET] = undecided, completions, min(budget, MEMO // 2)
-    if not list_completions(visible, known, mines, e, undecided, completions):
+    if not list_completions(visible, mines, e, undecided, completions):
         return -1, 0.0
-    fill_shown(visible, known, e.near, game)
+    fill_shown(visible, e)
     for i in range(completions):
         game.subset[i] = i
     for j in range(undecided):
@@ -62,8 +49,9 @@ def search_endgame(
 
 
 @lean_kernel
-def list_undecided(visible: np.ndarray, known: np.ndarray, f: Frontier, game: Endgame) -> int:
+def list_undecided(visible: np.ndarray, e: Engine) -> int:
     """List the undecided cells box by box, in order, and the unseen cells last; return their number."""
+    known, f, game = e.known, e.frontier, e.endgame
     boxes, place, begin = count_boxes(f), game.place, game.begin
     place[boxes] = boxes  # the unseen cells
     for position in range(boxes):
@@ -85,18 +73,15 @@ def list_undecided(visible: np.ndarray, known: np.ndarray, f: Frontier, game: En
 
 
 @lean_kernel
-def list_completions(
-    visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, undecided: int, expected: int
-) -> bool:
-    """Write to `shown` where the mines are, 1 for a mine, found by trying cell after cell.
+def list_completions(visible: np.ndarray, mines: int, e: Engine, undecided: int, expected: int) -> bool:
+    """Write the completions to `shown`, 1 for a mine, found by trying cell after cell.
 
-    False if there are not as many completions as expected, or once so many dead ends were met that counting on is
-    hopeless.
+    Return False if there are not as many as expected, or once the search met too many dead ends to go on.
     """
     f, near, game = e.frontier, e.near, e.endgame
     cells, tried = game.cells, game.tried
     for cell in range(visible.size):
-        mines -= visible[cell] < 0 and known[cell] == MINE
+        mines -= visible[cell] < 0 and e.known[cell] == MINE
     for j in range(undecided):
         tried[j] = 2
     found, depth, patience = 0, 0, 200 * expected + 10_000
@@ -138,8 +123,9 @@ def place_mine(visible: np.ndarray, near: np.ndarray, f: Frontier, cell: int, mi
 
 
 @lean_kernel
-def fill_shown(visible: np.ndarray, known: np.ndarray, near: np.ndarray, game: Endgame) -> None:
+def fill_shown(visible: np.ndarray, e: Engine) -> None:
     """Replace the mines in `shown` by what each cell would show in each completion."""
+    known, near, game = e.known, e.near, e.endgame
     place, undecided = game.place, game.total[UNDECIDED]
     for cell in range(visible.size):
         place[cell] = -1
@@ -159,12 +145,12 @@ def fill_shown(visible: np.ndarray, known: np.ndarray, near: np.ndarray, game: E
 
 @lean_kernel
 def most_wins(game: Endgame) -> tuple[int, int]:
-    """wins(S) for the set of all completions, and the cell to reveal; -1 once the budget is spent or on a stop.
+    """Return wins(S) for the set of all completions, and the cell to reveal; -1 once the budget is spent or on a stop.
 
     Depth-first search with an explicit stack, because Numba cannot cache recursive functions.
     """
     frame, undecided, depth = game.frame, game.total[UNDECIDED], 0
-    capacity = DEPTH * game.total[SIZE]
+    capacity = engine.DEPTH * game.total[SIZE]
     begin_subset(game, 0, 0, game.total[SIZE])
     while True:
         begin, end, best = frame[depth, BEGIN], frame[depth, END], frame[depth, BEST]
@@ -219,7 +205,7 @@ def begin_subset(game: Endgame, depth: int, begin: int, end: int) -> None:
 
 @lean_kernel
 def select_cell(game: Endgame, depth: int, pick: int) -> bool:
-    """Consider the next cell; False if there is none that could beat the best."""
+    """Consider the next cell; return False if there is none that could beat the best."""
     frame, row = game.frame, depth * game.total[UNDECIDED]
     if pick == frame[depth, COUNT]:
         return False
@@ -243,7 +229,7 @@ def find_memo(game: Endgame, begin: int, end: int) -> tuple[np.uint64, np.int64]
 
 @lean_kernel
 def wins_of_two(game: Endgame, depth: int, begin: int) -> int:
-    """2 if a cell that is safe in both completions tells them apart, else 1."""
+    """Return 2 if a cell that is safe in both completions distinguishes them, else 1."""
     undecided = game.total[UNDECIDED]
     for i in range(game.frame[depth, ACTIVE]):
         j = game.active[depth * undecided + i]
@@ -256,7 +242,7 @@ def wins_of_two(game: Endgame, depth: int, begin: int) -> int:
 
 @lean_kernel
 def rank_cells(game: Endgame, depth: int, begin: int, end: int) -> int:
-    """Fill in the cells worth revealing, safest first, and the mines each has in the subset; returns their number.
+    """Write the cells worth revealing, safest first, and the mines of each in the subset; return their number.
 
     One safe cell that splits the subset is enough, as it costs nothing. A cell that shows the same number in all
     completions where it is safe gives no information, and is tried only if no other cell does.

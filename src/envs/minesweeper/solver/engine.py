@@ -6,13 +6,14 @@ Every kernel works on flat boards: a cell is `row * cols + col`.
 import threading
 from collections.abc import Callable
 from functools import lru_cache, partial
-from typing import NamedTuple, TypeVar
+from typing import Annotated, NamedTuple, TypeVar
 
 import numpy as np
 
 from ....core.errors import UserError
 from ....core.interrupt import is_cancellable, stoppable
 from ....core.kernels import by_reference, jit
+from ...arrays import allocate
 from ...splitmix import STRIDE, mix
 from ..rules import neighbors
 
@@ -47,161 +48,122 @@ class InconsistentPosition(UserError):  # noqa: N818 (the name says what is wron
 
 @by_reference
 class Frontier(NamedTuple):
-    """See `counting.py`; cells and witnesses are indexed by cell number, boxes in order of discovery."""
+    """See `counting.py`; cells and witnesses are indexed by cell, boxes in order of discovery."""
 
-    stack: np.ndarray  # (cells,) int32: numbers to process
-    queued: np.ndarray  # (cells,) bool: the number is on the stack
-    need: np.ndarray  # (cells,) int32: undecided mines around a witness
-    room: np.ndarray  # (cells,) int32: undecided cells around a witness
-    box_of: np.ndarray  # (cells,) int32: box of a cell, -1 without
-    box_size: np.ndarray  # (cells,) int32
-    box_degree: np.ndarray  # (cells,) int32: number of witnesses
-    box_witness: np.ndarray  # (cells, 8) int32
-    witness_degree: np.ndarray  # (cells,) int32: number of boxes
-    witness_box: np.ndarray  # (cells, 8) int32
-    left: np.ndarray  # (cells,) int32: boxes of a witness that are not yet in the order
-    seen: np.ndarray  # (cells,) bool: boxes already assigned to a component
-    placed: np.ndarray  # (cells,) bool: boxes that are in the order
-    open: np.ndarray  # (cells,) int32: witnesses with some boxes in the order, some not
-    members: np.ndarray  # (cells,) int32: boxes of the component that is being ordered
-    order: np.ndarray  # (cells,) int32: boxes, component after component
-    start: np.ndarray  # (cells + 1,) int32: where each component begins in the order
+    stack: Annotated[np.ndarray, np.int32, "cells"]  # numbers to process
+    queued: Annotated[np.ndarray, np.bool_, "cells"]  # the number is on the stack
+    need: Annotated[np.ndarray, np.int32, "cells"]  # undecided mines around a witness
+    room: Annotated[np.ndarray, np.int32, "cells"]  # undecided cells around a witness
+    box_of: Annotated[np.ndarray, np.int32, "cells"]  # box of a cell, -1 without
+    box_size: Annotated[np.ndarray, np.int32, "cells"]
+    box_degree: Annotated[np.ndarray, np.int32, "cells"]  # number of witnesses
+    box_witness: Annotated[np.ndarray, np.int32, "cells", 8]
+    witness_degree: Annotated[np.ndarray, np.int32, "cells"]  # number of boxes
+    witness_box: Annotated[np.ndarray, np.int32, "cells", 8]
+    left: Annotated[np.ndarray, np.int32, "cells"]  # boxes of a witness that are not yet in the order
+    seen: Annotated[np.ndarray, np.bool_, "cells"]  # boxes already assigned to a component
+    placed: Annotated[np.ndarray, np.bool_, "cells"]  # boxes that are in the order
+    open: Annotated[np.ndarray, np.int32, "cells"]  # witnesses with some boxes in the order, some not
+    members: Annotated[np.ndarray, np.int32, "cells"]  # boxes of the component that is being ordered
+    order: Annotated[np.ndarray, np.int32, "cells"]  # boxes, component after component
+    start: Annotated[np.ndarray, np.int32, "ends"]  # where each component begins in the order
 
 
 @by_reference
 class Sweep(NamedTuple):
     """All states of all layers of all components, with the ways to reach and to continue each."""
 
-    state: np.ndarray  # (states,) int64
-    follow: np.ndarray  # (states, 9) int32: the next state after k more mines, -1 if impossible
-    low: np.ndarray  # (states,) int32: fewest mines used
-    high: np.ndarray  # (states,) int32: most mines used
-    ways: np.ndarray  # (values,) float64: `width` values per state, from the start of its component
-    rest: np.ndarray  # (values,) float64: ways to continue
-    table: np.ndarray  # (2 * states,) int32: hash table over one layer, -1 empty
-    layer: np.ndarray  # (2 * cells + 2,) int32: first state of each layer; n boxes make n + 1 layers
-    slot: np.ndarray  # (cells,) int64: the first bit of an open witness in the state, -1 if not open yet
-    mask: np.ndarray  # (cells,) int64: its bits, shifted down to 0
-    todo: np.ndarray  # (cells,) int32: undecided cells of a witness
+    state: Annotated[np.ndarray, np.int64, "states"]
+    follow: Annotated[np.ndarray, np.int32, "states", 9]  # the next state after k more mines, -1 if impossible
+    low: Annotated[np.ndarray, np.int32, "states"]  # fewest mines used
+    high: Annotated[np.ndarray, np.int32, "states"]  # most mines used
+    ways: Annotated[np.ndarray, np.float64, "values"]  # `width` values per state, from the start of its component
+    rest: Annotated[np.ndarray, np.float64, "values"]  # ways to continue
+    table: Annotated[np.ndarray, np.int32, "slots"]  # hash table over one layer, -1 empty
+    layer: Annotated[np.ndarray, np.int32, "layers"]  # first state of each layer; n boxes make n + 1 layers
+    slot: Annotated[np.ndarray, np.int64, "cells"]  # the first bit of an open witness in the state, -1 if not open yet
+    mask: Annotated[np.ndarray, np.int64, "cells"]  # its bits, shifted down to 0
+    todo: Annotated[np.ndarray, np.int32, "cells"]  # undecided cells of a witness
 
 
 @by_reference
 class Guess(NamedTuple):
-    """What guesses are compared by, and the position after one, see `guess.py`."""
+    """What guesses are compared by, and the position after one; see `guess.py`."""
 
-    risk: np.ndarray  # (cells,) float64: the chance to lose by a coin toss in each box
-    safety: np.ndarray  # (cells,) float64
-    cost: np.ndarray  # (cells,) float64
-    shortlist: np.ndarray  # (SHORTLIST + 1,) int64: cells
-    after: np.ndarray  # (cells,) int8: what is known
-    chance: np.ndarray  # (cells,) float64: mine probability
+    risk: Annotated[np.ndarray, np.float64, "cells"]  # the chance to lose by a coin toss in each box
+    safety: Annotated[np.ndarray, np.float64, "cells"]
+    cost: Annotated[np.ndarray, np.float64, "cells"]
+    shortlist: Annotated[np.ndarray, np.int64, SHORTLIST + 1]  # cells
+    after: Annotated[np.ndarray, np.int8, "cells"]  # `known` of that position
+    chance: Annotated[np.ndarray, np.float64, "cells"]  # its `probability`
 
 
 @by_reference
 class Endgame(NamedTuple):
-    """The tables of `endgame.py`; they are flat, as their width is the number of undecided cells."""
+    """The tables of `endgame.py`; those whose width is the number of undecided cells are flat."""
 
-    cells: np.ndarray  # (cells,) int32: the undecided ones
-    place: np.ndarray  # (cells + 1,) int32: of each box in the order, or of each undecided cell in `cells`
-    begin: np.ndarray  # (cells + 2,) int32: where the cells of each place begin
-    tried: np.ndarray  # (cells,) int8: what comes next at each depth: 2 mine, 1 no mine, 0 neither
-    mined: np.ndarray  # (cells,) bool: one completion
-    shown: np.ndarray  # (completions * undecided,) int8: number revealed there, 9 for a mine
-    label: np.ndarray  # (completions,) uint64: random; a subset is known by their xor
-    subset: np.ndarray  # (DEPTH * completions,) int32: nested subsets, one behind the other
-    frame: np.ndarray  # (undecided + 3, 9) int64: a row of fields for each subset of the nest
-    order: np.ndarray  # ((undecided + 2) * undecided,) int32: cells worth revealing in each
-    mine_count: np.ndarray  # ((undecided + 2) * undecided,) int32: mines on each cell, counted over the subset
-    active: np.ndarray  # ((undecided + 3) * undecided,) int32: cells not the same all over the subset one level up
-    memo_key: np.ndarray  # (MEMO,) uint64
-    memo_wins: np.ndarray  # (MEMO,) int32, 0 empty
-    total: np.ndarray  # (4,) int64: undecided cells, completions, positions that may still be looked at, stop flag
+    cells: Annotated[np.ndarray, np.int32, "cells"]  # the undecided ones
+    place: Annotated[np.ndarray, np.int32, "ends"]  # of each box in the order, or of each undecided cell in `cells`
+    begin: Annotated[np.ndarray, np.int32, "ends"]  # where the cells of each place begin
+    tried: Annotated[np.ndarray, np.int8, "cells"]  # what comes next at each depth: 2 mine, 1 no mine, 0 neither
+    mined: Annotated[np.ndarray, np.bool_, "cells"]  # one completion
+    shown: Annotated[np.ndarray, np.int8, "outcomes"]  # what each undecided cell shows in each completion, 9 for a mine
+    label: Annotated[np.ndarray, np.uint64, COMPLETIONS]  # random; a subset is known by their xor
+    subset: Annotated[np.ndarray, np.int32, DEPTH * COMPLETIONS]  # nested subsets, one behind the other
+    frame: Annotated[np.ndarray, np.int64, "ends", 9]  # a row of fields for each subset of the nest
+    order: Annotated[np.ndarray, np.int32, "nested"]  # cells worth revealing in each subset
+    mine_count: Annotated[np.ndarray, np.int32, "nested"]  # mines on each cell, counted over the subset
+    active: Annotated[np.ndarray, np.int32, "nested"]  # cells not the same all over the subset one level up
+    memo_key: Annotated[np.ndarray, np.uint64, MEMO]
+    memo_wins: Annotated[np.ndarray, np.int32, MEMO]  # 0 empty
+    total: Annotated[np.ndarray, np.int64, 4]  # undecided cells, completions, positions left to look at, stop flag
 
 
 @by_reference
 class Engine(NamedTuple):
     """The buffers of one thread for boards of one shape."""
 
-    near: np.ndarray  # (cells, 8) int32
+    known: Annotated[np.ndarray, np.int8, "cells"]  # UNKNOWN, SAFE or MINE for each hidden cell
+    probability: Annotated[np.ndarray, np.float64, "cells"]  # of a mine in each cell
+    moves: Annotated[np.ndarray, np.int32, "cells"]  # cells that a solver reveals
+    near: Annotated[np.ndarray, np.int32, "cells", 8]
     frontier: Frontier
     sweep: Sweep
-    chance: np.ndarray  # (cells,) float64: mine probability in each box
-    differ: np.ndarray  # (cells,) float64: probability that exactly one of two cells of a box is a mine
-    first: np.ndarray  # (cells + 1,) int32: first state of each component
-    value: np.ndarray  # (cells + 1,) int64: its first value
-    width: np.ndarray  # (cells,) int32: values a state
-    later: np.ndarray  # (cells + 1, cells + 1) float64: row c: ways to go on from component c, by mines used before
-    earlier: np.ndarray  # (cells + 1,) float64: ways to complete the components so far, by mines used
+    chance: Annotated[np.ndarray, np.float64, "cells"]  # mine probability in each box
+    differ: Annotated[np.ndarray, np.float64, "cells"]  # probability that exactly one of two cells of a box is a mine
+    first: Annotated[np.ndarray, np.int32, "ends"]  # first state of each component
+    value: Annotated[np.ndarray, np.int64, "ends"]  # its first value
+    width: Annotated[np.ndarray, np.int32, "cells"]  # values a state
+    later: Annotated[np.ndarray, np.float64, "ends", "ends"]  # row c: ways to complete components c, c + 1, ...
+    earlier: Annotated[np.ndarray, np.float64, "ends"]  # ways to complete the components so far, by mines used
     guess: Guess
     endgame: Endgame
 
 
 def make_engine(shape: tuple[int, ...], states: int = STATES) -> Engine:
-    """Return buffers for boards of this shape; the large ones take memory only where they are used."""
+    """Return buffers for boards of this shape."""
     rows, cols = shape
     cells = rows * cols
-
-    def ints(*shape: int) -> np.ndarray:
-        return np.zeros(shape, np.int32)
-
-    frontier = Frontier(**{name: ints(cells) for name in Frontier._fields})._replace(
-        box_witness=ints(cells, 8),
-        witness_box=ints(cells, 8),
-        start=ints(cells + 1),
-        **{name: np.zeros(cells, np.bool_) for name in ("queued", "seen", "placed")},
-    )
-    sweep = Sweep(
-        state=np.zeros(states, np.int64),
-        follow=ints(states, 9),
-        low=ints(states),
-        high=ints(states),
-        ways=np.zeros(16 * states),
-        rest=np.zeros(16 * states),
-        table=np.full(2 * states, -1, np.int32),
-        layer=ints(2 * cells + 2),
-        slot=np.zeros(cells, np.int64),
-        mask=np.zeros(cells, np.int64),
-        todo=ints(cells),
-    )
-    guess = Guess(
-        risk=np.zeros(cells),
-        safety=np.zeros(cells),
-        cost=np.zeros(cells),
-        shortlist=np.zeros(SHORTLIST + 1, np.int64),
-        after=np.zeros(cells, np.int8),
-        chance=np.zeros(cells),
-    )
-    endgame = Endgame(
-        cells=np.empty(cells, np.int32),
-        place=np.empty(cells + 1, np.int32),
-        begin=np.empty(cells + 2, np.int32),
-        tried=np.empty(cells, np.int8),
-        mined=np.empty(cells, np.bool_),
-        shown=np.empty(COMPLETIONS * cells, np.int8),
-        label=LABELS,
-        subset=np.empty(DEPTH * COMPLETIONS, np.int32),
-        frame=np.empty((cells + 3, 9), np.int64),
-        order=np.empty((cells + 2) * cells, np.int32),
-        mine_count=np.empty((cells + 2) * cells, np.int32),
-        active=np.empty((cells + 3) * cells, np.int32),
-        memo_key=np.empty(MEMO, np.uint64),
-        memo_wins=np.empty(MEMO, np.int32),
-        total=np.zeros(4, np.int64),
-    )
-    return Engine(
+    sizes = {
+        "cells": cells,
+        "ends": cells + 3,  # room for bounds behind the last one
+        "states": states,
+        "values": 16 * states,
+        "slots": 2 * states,
+        "layers": 2 * cells + 2,
+        "outcomes": COMPLETIONS * cells,
+        "nested": (cells + 3) * cells,
+    }
+    tuples = {"frontier": Frontier, "sweep": Sweep, "guess": Guess}
+    engine = allocate(
+        Engine,
+        sizes,
         near=padded_neighbors(rows, cols),
-        frontier=frontier,
-        sweep=sweep,
-        chance=np.zeros(cells),
-        differ=np.zeros(cells),
-        first=ints(cells + 1),
-        value=np.zeros(cells + 1, np.int64),
-        width=ints(cells),
-        later=np.empty((cells + 1, cells + 1)),
-        earlier=np.zeros(cells + 1),
-        guess=guess,
-        endgame=endgame,
+        endgame=allocate(Endgame, sizes, label=LABELS),
+        **{name: allocate(cls, sizes) for name, cls in tuples.items()},
     )
+    engine.sweep.table[:] = -1
+    return engine
 
 
 @lru_cache(maxsize=64)

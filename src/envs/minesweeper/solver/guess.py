@@ -29,27 +29,26 @@ NEGLIGIBLE = 0.01  # probability of a coin toss that is ignored
 
 
 @lean_kernel
-def best_guess(
-    visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probability: np.ndarray, log_completions: float
-) -> int:
-    count, shortlist = list_guesses(visible, e, probability), e.guess.shortlist
+def best_guess(visible: np.ndarray, mines: int, e: Engine, log_completions: float) -> int:
+    count, shortlist = list_guesses(visible, e), e.guess.shortlist
     best, choice = -1.0, shortlist[0]
     for i in range(count):
         cell = shortlist[i]
-        value = guess_value(visible, known, mines, e, probability, log_completions, cell, best)
+        value = guess_value(visible, mines, e, log_completions, cell, best)
         if value > best:
             best, choice = value, cell
     return choice
 
 
 @lean_kernel
-def list_guesses(visible: np.ndarray, e: Engine, probability: np.ndarray) -> int:
-    """Write the most promising cells to `e.guess.shortlist`, best first; returns their number.
+def list_guesses(visible: np.ndarray, e: Engine) -> int:
+    """Write the most promising cells to `e.guess.shortlist`, best first; return their number.
 
-    Those that no number sees come last, the least surrounded first.
+    Cells without adjacent numbers come last, the least surrounded first.
     """
     risk, safety, cost, shortlist = e.guess.risk, e.guess.safety, e.guess.cost, e.guess.shortlist
-    coin_tosses(visible, e, probability, risk)
+    probability = e.probability
+    coin_tosses(visible, e, probability)
     safest = 0.0
     for cell in range(visible.size):
         safety[cell] = cost[cell] = 0.0
@@ -75,18 +74,9 @@ def list_guesses(visible: np.ndarray, e: Engine, probability: np.ndarray) -> int
 
 
 @lean_kernel
-def guess_value(
-    visible: np.ndarray,
-    known: np.ndarray,
-    mines: int,
-    e: Engine,
-    probability: np.ndarray,
-    log_completions: float,
-    cell: int,
-    target: float,
-) -> float:
+def guess_value(visible: np.ndarray, mines: int, e: Engine, log_completions: float, cell: int, target: float) -> float:
     """Return the value of revealing `cell`; any value up to `target` once it is clear that it cannot be higher."""
-    before, lowest, highest = visible[cell], 0, 0
+    probability, before, lowest, highest = e.probability, visible[cell], 0, 0
     for n in e.near[cell]:
         if n >= 0 and visible[n] < 0:
             lowest += probability[n] == 1.0
@@ -98,9 +88,9 @@ def guess_value(
         if value + unspent * most <= target:
             break
         visible[cell] = number
-        for i in range(known.size):
-            after[i] = known[i]
-        if propagate_from(visible, e.near, after, e.frontier, cell):
+        for i in range(after.size):
+            after[i] = e.known[i]
+        if propagate_from(visible, after, e, cell):
             status, log_after = solve(visible, after, mines, e, chances)
             if status == CONSISTENT:
                 chance = np.exp(log_after - log_completions)
@@ -128,17 +118,16 @@ def heuristic_value(visible: np.ndarray, e: Engine, probability: np.ndarray) -> 
     if hopeful == 1:
         second = best
     worth = (1.0 - SECOND_BEST) * best + SECOND_BEST * second + FREED * np.log(1.0 + safe)
-    return worth * coin_tosses(visible, e, probability, e.guess.risk)
+    return worth * coin_tosses(visible, e, probability)
 
 
 @lean_kernel
-def coin_tosses(visible: np.ndarray, e: Engine, probability: np.ndarray, risk: np.ndarray) -> float:
-    """Write the probability of losing by a coin toss in each box to `risk` (boxes,); return the probability to survive
-    all.
+def coin_tosses(visible: np.ndarray, e: Engine, probability: np.ndarray) -> float:
+    """Write the probability of losing by a coin toss in each box to `e.guess.risk`; return the one to survive them all.
 
     An estimate: cells are treated as independent, and only the worst pair of a box counts.
     """
-    f = e.frontier
+    f, risk = e.frontier, e.guess.risk
     boxes = count_boxes(f)
     risk[:boxes] = 0.0
     for cell in range(visible.size):

@@ -14,13 +14,11 @@ from .single_point import propagate_all
 
 
 @lean_kernel
-def examine(
-    visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probability: np.ndarray
-) -> tuple[int, float]:
-    """Fill in `known` and `probability` (cells,) from scratch. Return status and log completions."""
-    if not propagate_all(visible, e.near, known, e.frontier):
+def examine(visible: np.ndarray, mines: int, e: Engine) -> tuple[int, float]:
+    """Fill in `e.known` and `e.probability` from scratch. Return status and log completions."""
+    if not propagate_all(visible, e):
         return INCONSISTENT, 0.0
-    return solve(visible, known, mines, e, probability)
+    return solve(visible, e.known, mines, e, e.probability)
 
 
 @lean_kernel
@@ -43,11 +41,10 @@ def solve(visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probabi
 
 @lean_kernel
 def count_ways(visible: np.ndarray, known: np.ndarray, mines: int, e: Engine) -> tuple[int, int, int, int, int, float]:
-    """Sweep every component. Returns a status, the number of components, the most mines they hold, the unseen cells,
-    the mines not known, and the logarithm that the ways to go on were divided by.
+    """Count the solutions of every component, and in `e.later[c, used]` the ways to complete components c, c + 1, ...
 
-    These are in `e.later[:components + 1, :most + 1]`: row c counts the ways to complete the components from c on and
-    the unseen cells.
+    Return a status, the numbers of components, mines that they hold at most, unseen cells and unknown mines, and the
+    logarithm of the scale of `e.later`.
     """
     f = e.frontier
     boxes, unseen, known_mines = group_boxes(visible, e.near, known, f)
@@ -93,7 +90,7 @@ def count_ways(visible: np.ndarray, known: np.ndarray, mines: int, e: Engine) ->
 
 @lean_kernel
 def spread_unseen(ways: np.ndarray, most: int, unseen: int, mines: int) -> float:
-    """Ways to put what is left of the mines into the unseen cells, by mines used before; returns their log scale."""
+    """Write the ways to place the remaining mines in the unseen cells, by mines used before; return their log scale."""
     largest = -np.inf
     for used in range(most + 1):
         ways[used] = 0.0

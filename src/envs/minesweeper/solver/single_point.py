@@ -3,52 +3,38 @@
 import numpy as np
 
 from ..variant import HIDDEN
-from .engine import (
-    CONSISTENT,
-    GUESSED,
-    INCONSISTENT,
-    MINE,
-    PROVEN,
-    SAFE,
-    STUCK,
-    UNKNOWN,
-    Engine,
-    Frontier,
-    InconsistentPosition,
-    flatten,
-    lean_kernel,
-    make_engine,
-)
+from . import engine
+from .engine import CONSISTENT, GUESSED, INCONSISTENT, MINE, PROVEN, SAFE, STUCK, UNKNOWN, Engine, Frontier, lean_kernel
 
 
 def forced_moves(visible: np.ndarray, mines: int) -> list[tuple[str, int]]:
     """Return the moves that the two classic rules and the mine count prove; flags on the board are ignored."""
-    flat, known = flatten(visible), np.zeros(visible.size, np.int8)
-    if not deduce(flat, known, mines, make_engine(visible.shape, 1)):
-        raise InconsistentPosition(f"no placement of {mines} mines agrees with the numbers on the board")
-    reveals = [("reveal", int(cell)) for cell in np.flatnonzero((known == SAFE) & (flat < 0))]
-    return reveals + [("flag", int(cell)) for cell in np.flatnonzero((known == MINE) & (flat == HIDDEN))]
+    flat, buffers = engine.flatten(visible), engine.make_engine(visible.shape, 1)
+    if not deduce(flat, mines, buffers):
+        raise engine.InconsistentPosition(f"no placement of {mines} mines agrees with the numbers on the board")
+    reveals = [("reveal", int(cell)) for cell in np.flatnonzero((buffers.known == SAFE) & (flat < 0))]
+    return reveals + [("flag", int(cell)) for cell in np.flatnonzero((buffers.known == MINE) & (flat == HIDDEN))]
 
 
 @lean_kernel
-def propagate_all(visible: np.ndarray, near: np.ndarray, known: np.ndarray, f: Frontier) -> bool:
-    """Decide cells in `known` by the two classic rules, from scratch; return False if the numbers are contradictory."""
-    count = 0
+def propagate_all(visible: np.ndarray, e: Engine) -> bool:
+    """Decide cells in `e.known` by the two classic rules; return False if the numbers are contradictory."""
+    known, f, count = e.known, e.frontier, 0
     for cell in range(visible.size):
         known[cell] = UNKNOWN
         f.queued[cell] = visible[cell] >= 0
         if visible[cell] >= 0:
             f.stack[count] = cell
             count += 1
-    return propagate(visible, near, known, f, count)
+    return propagate(visible, known, e, count)
 
 
 @lean_kernel
-def propagate_from(visible: np.ndarray, near: np.ndarray, known: np.ndarray, f: Frontier, cell: int) -> bool:
+def propagate_from(visible: np.ndarray, known: np.ndarray, e: Engine, cell: int) -> bool:
     """Update `known` after one more number was revealed at `cell`; return False on a contradiction."""
-    f.stack[0] = cell
-    f.queued[cell] = True
-    return propagate(visible, near, known, f, push_neighbors(visible, near, f, cell, 1))
+    e.frontier.stack[0] = cell
+    e.frontier.queued[cell] = True
+    return propagate(visible, known, e, push_neighbors(visible, e.near, e.frontier, cell, 1))
 
 
 @lean_kernel
@@ -65,11 +51,9 @@ def push_neighbors(visible: np.ndarray, near: np.ndarray, f: Frontier, cell: int
 
 
 @lean_kernel
-def propagate(visible: np.ndarray, near: np.ndarray, known: np.ndarray, f: Frontier, count: int) -> bool:
-    """Process the stack: a number with all mines found makes the rest safe; one with no safe cells left makes the rest
-    mines.
-    """
-    sound = True
+def propagate(visible: np.ndarray, known: np.ndarray, e: Engine, count: int) -> bool:
+    """Process the stack: the undecided cells around a number are safe if it needs no more mines, or all mines."""
+    near, f, sound = e.near, e.frontier, True
     while count > 0:
         count -= 1
         number = f.stack[count]
@@ -95,11 +79,11 @@ def propagate(visible: np.ndarray, near: np.ndarray, known: np.ndarray, f: Front
 
 
 @lean_kernel
-def deduce(visible: np.ndarray, known: np.ndarray, mines: int, e: Engine) -> bool:
-    """Decide cells in `known` from single numbers and the mine count; return False on a contradiction."""
-    if not propagate_all(visible, e.near, known, e.frontier):
+def deduce(visible: np.ndarray, mines: int, e: Engine) -> bool:
+    """Decide cells in `e.known` from single numbers and the mine count; return False on a contradiction."""
+    if not propagate_all(visible, e):
         return False
-    undecided = 0
+    known, undecided = e.known, 0
     for cell in range(visible.size):
         if visible[cell] < 0:
             mines -= known[cell] == MINE
@@ -115,47 +99,44 @@ def deduce(visible: np.ndarray, known: np.ndarray, mines: int, e: Engine) -> boo
 
 
 @lean_kernel
-def list_safe(visible: np.ndarray, known: np.ndarray, moves: np.ndarray) -> int:
+def list_safe(visible: np.ndarray, e: Engine) -> int:
+    """Write the hidden cells that are known as safe to `e.moves`; return their number."""
     count = 0
     for cell in range(visible.size):
-        if visible[cell] < 0 and known[cell] == SAFE:
-            moves[count] = cell
+        if visible[cell] < 0 and e.known[cell] == SAFE:
+            e.moves[count] = cell
             count += 1
     return count
 
 
 @lean_kernel
-def rules_moves(
-    visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probability: np.ndarray, moves: np.ndarray
-) -> tuple[int, int, int]:
-    """Write the cells to reveal to `moves`: all forced ones, or none. Return status, their number, and the reason."""
-    probability[:] = 0.0
-    if not deduce(visible, known, mines, e):
+def rules_moves(visible: np.ndarray, mines: int, e: Engine) -> tuple[int, int, int]:
+    """Write the cells to reveal to `e.moves`: all forced ones, or none. Return status, their number, and the reason."""
+    e.probability[:] = 0.0
+    if not deduce(visible, mines, e):
         return INCONSISTENT, 0, STUCK
-    count = list_safe(visible, known, moves)
+    count = list_safe(visible, e)
     return CONSISTENT, count, PROVEN if count > 0 else STUCK
 
 
 @lean_kernel
-def heuristic_moves(
-    visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probability: np.ndarray, moves: np.ndarray
-) -> tuple[int, int, int]:
+def heuristic_moves(visible: np.ndarray, mines: int, e: Engine) -> tuple[int, int, int]:
     """Write all forced cells, or else the one with the smallest local mine probability; the first one wins ties."""
-    status, count, why = rules_moves(visible, known, mines, e, probability, moves)
+    status, count, why = rules_moves(visible, mines, e)
     if status != CONSISTENT or count > 0:
         return status, count, why
-    moves[0] = safest(visible, known, mines, e, probability)
-    return (CONSISTENT, 1, GUESSED) if moves[0] >= 0 else (CONSISTENT, 0, STUCK)
+    e.moves[0] = safest(visible, mines, e)
+    return (CONSISTENT, 1, GUESSED) if e.moves[0] >= 0 else (CONSISTENT, 0, STUCK)
 
 
 @lean_kernel
-def safest(visible: np.ndarray, known: np.ndarray, mines: int, e: Engine, probability: np.ndarray) -> int:
+def safest(visible: np.ndarray, mines: int, e: Engine) -> int:
     """Estimate mine probabilities; return the undecided cell with the smallest one, the first wins ties, or -1.
 
     An estimate is the largest fraction of mines required by any one adjacent number, or the density of the remaining
     mines where there is none. An estimate of 0 or 1 is not certain.
     """
-    undecided = 0
+    known, probability, undecided = e.known, e.probability, 0
     for cell in range(visible.size):
         probability[cell] = -1.0
         if visible[cell] < 0:

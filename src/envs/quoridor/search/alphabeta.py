@@ -4,27 +4,17 @@ The value of a position at a depth is a pure function of both, so neither move o
 result, only the time to find it.
 """
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from ....core.interrupt import stoppable
 from ....core.kernels import by_reference
 from ....core.play.search_interface import DECIDED, QUIET_PLIES, WIN, SearcherConfig, SearchResult, parent_score
+from ...arrays import allocate
 from ...splitmix import hash_word
-from ..rules import (
-    MAX_MOVES,
-    Position,
-    inlined,
-    kernel,
-    line_actions,
-    load_position,
-    make,
-    new_board,
-    on_goal,
-    turned,
-    unmake,
-)
+from .. import rules
+from ..rules import MAX_MOVES, Position, inlined, kernel
 from .evaluation import FACTORS, list_candidates, list_threats, measure, plies_to_win, position_key
 
 MAX_DEPTH = 64
@@ -47,15 +37,15 @@ ENTRY = np.dtype(
 class SearchBuffers(NamedTuple):
     """The buffers of one search; rows are plies from the root."""
 
-    moves: np.ndarray  # (ROWS, MAX_MOVES) int64
-    priorities: np.ndarray  # (ROWS, MAX_MOVES) int64: move ordering, highest first
-    line: np.ndarray  # (ROWS, ROWS) int64: principal variation from each ply on
-    length: np.ndarray  # (ROWS,) int64: its length
-    history: np.ndarray  # (2, MAX_MOVES) int64: history heuristic, weighted beta cutoffs of a move
-    table: np.ndarray  # (2^TABLE_BITS,) ENTRY
-    factors: np.ndarray  # (5,) int64
-    weights: np.ndarray  # (5,) int64
-    settings: np.ndarray  # (8,) int64, see below
+    moves: Annotated[np.ndarray, np.int64, ROWS, MAX_MOVES]
+    priorities: Annotated[np.ndarray, np.int64, ROWS, MAX_MOVES]  # move ordering, highest first
+    line: Annotated[np.ndarray, np.int64, ROWS, ROWS]  # principal variation from each ply on
+    length: Annotated[np.ndarray, np.int64, ROWS]  # its length
+    history: Annotated[np.ndarray, np.int64, 2, MAX_MOVES]  # history heuristic, weighted beta cutoffs of a move
+    table: Annotated[np.ndarray, ENTRY, 1 << TABLE_BITS]
+    factors: Annotated[np.ndarray, np.int64, len(FACTORS)]
+    weights: np.ndarray  # of the factors, int64
+    settings: Annotated[np.ndarray, np.int64, 8]  # see below
 
 
 # Indices of SearchBuffers.settings.
@@ -89,7 +79,7 @@ def _child_bound(bound: int) -> int:
 @inlined
 def _terminal_value(board: Any, selective: bool) -> int:
     """Return the value of a position that needs no search, else UNDECIDED."""
-    if on_goal(board, 1 - (board.ply & 1)):
+    if rules.on_goal(board, 1 - (board.ply & 1)):
         return -WIN
     if board.ply >= board.ply_limit:
         return 0
@@ -136,12 +126,12 @@ def negamax(board: Any, buffers: SearchBuffers, seed: Any, depth: int, alpha: in
     for i in range(count):
         first_by_priority(moves, priorities, i, count)
         move, low = moves[i], _child_bound(max(alpha, best))
-        origin = make(board, move)
+        origin = rules.make(board, move)
         high = _child_bound(beta) if i == 0 else low - 1  # null window after the first move
         score = _parent_score(negamax(board, buffers, seed, depth - 1, high, low, height + 1))
         if i > 0 and max(alpha, best) < score < beta:
             score = _parent_score(negamax(board, buffers, seed, depth - 1, _child_bound(beta), low, height + 1))
-        unmake(board, move, origin)
+        rules.unmake(board, move, origin)
         if settings[STOPPED] != 0:
             return 0
         if score > best:
@@ -182,35 +172,26 @@ class CompiledSearch:
     """A `Searcher` for Quoridor positions."""
 
     def __init__(self, size: int, ply_limit: int, config: SearcherConfig) -> None:
-        self.size, self.board = size, new_board(size, ply_limit)
+        self.size, self.board = size, rules.new_board(size, ply_limit)
         self.seed = np.uint64(hash_word(np.uint64(config.seed)))
-        self.buffers = SearchBuffers(
-            moves=np.zeros((ROWS, MAX_MOVES), np.int64),
-            priorities=np.zeros((ROWS, MAX_MOVES), np.int64),
-            line=np.zeros((ROWS, ROWS), np.int64),
-            length=np.zeros(ROWS, np.int64),
-            history=np.zeros((2, MAX_MOVES), np.int64),
-            table=np.zeros(1 << TABLE_BITS, ENTRY),
-            factors=np.zeros(len(FACTORS), np.int64),
-            weights=np.array([config.weights[name] for name in FACTORS], np.int64),
-            settings=np.zeros(8, np.int64),
-        )
+        weights = np.array([config.weights[name] for name in FACTORS], np.int64)
+        self.buffers = allocate(SearchBuffers, {}, weights=weights)
         settings = self.buffers.settings
         settings[[NOISE, SELECTIVE, WAITING_PLIES]] = config.noise, config.selective, config.waiting_plies
 
     def search(self, state: Position, depth: int, first: int | None, node_limit: int) -> SearchResult | None:
         buffers, settings = self.buffers, self.buffers.settings
-        load_position(self.board, state)
+        rules.load_position(self.board, state)
         settings[[NODES, STOPPED, EVALUATED]] = 0
         settings[NODE_LIMIT] = node_limit
-        settings[FIRST] = NO_MOVE if first is None else turned(self.size, state.ply, first)
+        settings[FIRST] = NO_MOVE if first is None else rules.turned(self.size, state.ply, first)
         with stoppable(self._interrupt):
             score = negamax(self.board, buffers, self.seed, min(depth, MAX_DEPTH), -INFINITY, INFINITY, 0)
         if settings[NODE_LIMIT] == INTERRUPTED:
             raise KeyboardInterrupt
         if settings[STOPPED]:
             return None
-        line = line_actions(self.size, state.ply, buffers.line[0, : buffers.length[0]])
+        line = rules.line_actions(self.size, state.ply, buffers.line[0, : buffers.length[0]])
         return SearchResult(int(score), line, int(settings[NODES]), not settings[EVALUATED])
 
     def _interrupt(self) -> None:

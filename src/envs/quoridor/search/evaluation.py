@@ -5,33 +5,8 @@ from typing import Any
 import numpy as np
 
 from ...splitmix import hash_word
-from ..rules import (
-    NO_PATH,
-    ZERO,
-    append_ascending,
-    bit,
-    cell_set,
-    direction_back,
-    distance,
-    doubtful_walls,
-    flip_wall,
-    flood,
-    free_walls,
-    has_cell,
-    highest,
-    inlined,
-    is_open,
-    is_over,
-    keeps_paths,
-    kernel,
-    make,
-    neighbor,
-    on_goal,
-    pawn_targets,
-    spread,
-    wall_of,
-    walls_across_path,
-)
+from .. import rules
+from ..rules import NO_PATH, ZERO, append_ascending, bit, distance, has_cell, inlined, kernel
 
 FACTORS = ("path", "endgame", "walls", "mobility", "efficiency")
 CLOSE = 3  # steps from the goal at which the endgame begins
@@ -60,7 +35,7 @@ def measure(board: Any, out: np.ndarray) -> int:
             out[1] += sign * (CLOSE + 1 - steps) ** 2  # each of the last steps is worth more than the one before
         out[2] += sign * board.left[player]
         for direction in range(4):
-            out[3] += sign * is_open(board, cell, direction)
+            out[3] += sign * rules.is_open(board, cell, direction)
         out[4] -= sign * (steps - rows_to_go)
     return 0
 
@@ -100,18 +75,18 @@ def _unhindered(board: Any, runner: int, behind: int) -> bool:
     `behind` is the number of moves of the other pawn before the runner's first. If they are never adjacent, the other
     pawn can neither block nor jump, and needs its own distance to arrive.
     """
-    steps, cell = flood(board, runner)
-    low, high = cell_set(board.pawn[1 - runner])
+    steps, cell = rules.flood(board, runner)
+    other, reached = rules.cell_set(board.pawn[1 - runner]), board.other_reached
     for k in range(steps + behind + 1):
-        board.other_reached[k, 0], board.other_reached[k, 1] = low, high
-        low, high = spread(board, low, high)
+        reached[k, 0], reached[k, 1] = other
+        other = rules.spread(board, other)
     near = steps - 1 + behind  # moves of the other before the runner's last
-    if has_cell(board.other_reached[near, 0], board.other_reached[near, 1], cell):
+    if has_cell((reached[near, 0], reached[near, 1]), cell):
         return False
     while steps > 0:
         steps -= 1
-        cell = neighbor(board, cell, direction_back(board, runner, cell, steps))
-        if has_cell(board.other_reached[steps + behind, 0], board.other_reached[steps + behind, 1], cell):
+        cell = rules.neighbor(board, cell, rules.direction_back(board, runner, cell, steps))
+        if has_cell((reached[steps + behind, 0], reached[steps + behind, 1]), cell):
             return False
     return True
 
@@ -125,19 +100,16 @@ def list_plausible(board: Any, out: np.ndarray) -> int:
     """
     me = board.ply & 1
     cells, walls = board.size * board.size, (board.size - 1) * (board.size - 1)
-    low, high = pawn_targets(board, me)
-    count = 0
+    targets = rules.pawn_targets(board, me)
     if me == 0:
-        count = _append_descending(high, 64, out, count)
-        count = _append_descending(low, 0, out, count)
+        count = _append_descending(targets[0], 0, out, _append_descending(targets[1], 64, out, 0))
     else:
-        count = append_ascending(low, 0, out, count)
-        count = append_ascending(high, 64, out, count)
+        count = rules.append_cells(targets, out)
     if board.left[me] == 0:
         return count
-    across, upright = walls_across_path(board, 1 - me)
+    across, upright = rules.walls_across_path(board, 1 - me)
     beside = walls_around(board, board.pawn[1 - me])
-    free, free_upright = free_walls(board)
+    free, free_upright = rules.free_walls(board)
     across, upright = (across | beside) & free, (upright | beside) & free_upright
     if me == 0:
         count = append_ascending(across, cells, out, count)
@@ -149,7 +121,7 @@ def list_plausible(board: Any, out: np.ndarray) -> int:
 @inlined
 def _append_descending(numbers: Any, offset: int, out: np.ndarray, count: int) -> int:
     while numbers:
-        number = highest(numbers)
+        number = rules.highest(numbers)
         out[count] = offset + number
         numbers ^= bit(number)
         count += 1
@@ -171,9 +143,11 @@ def walls_around(board: Any, cell: int) -> Any:
 @inlined
 def is_legal_wall(board: Any, move: int) -> bool:
     """Whether a plausible wall is legal."""
-    horizontal, wall = wall_of(board, move)
-    doubtful, doubtful_upright = doubtful_walls(board)
-    return ((doubtful if horizontal else doubtful_upright) & bit(wall)) == ZERO or keeps_paths(board, horizontal, wall)
+    horizontal, wall = rules.wall_of(board, move)
+    doubtful, doubtful_upright = rules.doubtful_walls(board)
+    return ((doubtful if horizontal else doubtful_upright) & bit(wall)) == ZERO or rules.keeps_paths(
+        board, horizontal, wall
+    )
 
 
 @kernel
@@ -250,11 +224,11 @@ def gains(board: Any, move: int, mine: int, theirs: int, enough: int) -> bool:
     If the opponent is about to win, any longer path is enough.
     """
     me = board.ply & 1
-    horizontal, wall = wall_of(board, move)
-    flip_wall(board, horizontal, wall)
+    horizontal, wall = rules.wall_of(board, move)
+    rules.flip_wall(board, horizontal, wall)
     theirs_then = distance(board, 1 - me)
     mine_then = distance(board, me) if theirs_then > theirs else NO_PATH
-    flip_wall(board, horizontal, wall)
+    rules.flip_wall(board, horizontal, wall)
     if mine_then == NO_PATH:
         return False
     return theirs <= LAST_STEPS or (theirs_then - theirs) - (mine_then - mine) >= enough
@@ -273,7 +247,7 @@ def play_out(board: Any, moves: np.ndarray, seed: Any) -> int:
     Both players mostly follow their shortest path, and sometimes place a wall.
     """
     step = np.uint64(0)
-    while not is_over(board):
+    while not rules.is_over(board):
         step += np.uint64(1)
         random = np.int64(hash_word(seed ^ hash_word(step)) >> np.uint64(1))
         count = list_plausible(board, moves)
@@ -285,5 +259,5 @@ def play_out(board: Any, moves: np.ndarray, seed: Any) -> int:
             move = moves[pawn_moves + (random // 100) % (count - pawn_moves)]
         if move == -1 or not is_legal_wall(board, move):
             move = closest(board, moves, pawn_moves, random // 100 % pawn_moves)
-        make(board, move)
-    return int(on_goal(board, 0)) - int(on_goal(board, 1))
+        rules.make(board, move)
+    return int(rules.on_goal(board, 0)) - int(rules.on_goal(board, 1))

@@ -24,20 +24,21 @@ import numpy as np
 from ....core.errors import UserError, require
 from ....core.files import read_regular, write_atomic
 from ....core.kernels import by_reference
+from .. import rules
 from ..rules import (
     NO_PATH,
     ONE,
     ZERO,
+    Cells,
     bit,
     cell_set,
+    common,
     has_cell,
     inlined,
     kernel,
     lowest,
     popcount,
-    shift_down,
     spread,
-    walls_closing,
 )
 
 SIZE, MAX_WALLS = 9, 10  # the games that the network knows
@@ -65,47 +66,46 @@ def trace(board: Any, player: int, steps_too: bool, out: np.ndarray) -> int:
     Their cells, without the cell of the pawn, and how many cells all of them visit (bottlenecks); if `steps_too`,
     also their steps, each as the cell south or west of it, and the walls across steps that all of them take.
     """
-    low, high, steps = board.goal_low[player], board.goal_high[player], 0
-    while not has_cell(low, high, board.pawn[player]):
-        board.reached[steps, 0], board.reached[steps, 1] = low, high
-        next_low, next_high = spread(board, low, high)
-        if next_low == low and next_high == high:
+    cells, steps = rules.goal(board, player), 0
+    while not has_cell(cells, board.pawn[player]):
+        board.reached[steps, 0], board.reached[steps, 1] = cells
+        grown = spread(board, cells)
+        if grown == cells:
             return NO_PATH
-        low, high = next_low, next_high
+        cells = grown
         steps += 1
     out[:] = ZERO
-    low, high = cell_set(board.pawn[player])
+    cells = cell_set(board.pawn[player])
     for k in range(steps - 1, -1, -1):
-        next_low, next_high = spread(board, low, high)
-        next_low, next_high = next_low & board.reached[k, 0], next_high & board.reached[k, 1]
+        following = common(spread(board, cells), (board.reached[k, 0], board.reached[k, 1]))
         if steps_too:
-            row = np.uint64(board.size)
-            north_low, north_high = _between(low, high, next_low, next_high, row, board.north_low, board.north_high)
-            east_low, east_high = _between(low, high, next_low, next_high, ONE, board.east_low, board.east_high)
-            out[NORTH_LOW] |= north_low
-            out[NORTH_HIGH] |= north_high
-            out[EAST_LOW] |= east_low
-            out[EAST_HIGH] |= east_high
-            if popcount(north_low) + popcount(north_high) + popcount(east_low) + popcount(east_high) == 1:
-                horizontal = (north_low | north_high) != ZERO
-                step_low, step_high = (north_low, north_high) if horizontal else (east_low, east_high)
-                only = lowest(step_low) if step_low != ZERO else 64 + lowest(step_high)
-                out[CUT if horizontal else CUT_UPRIGHT] |= walls_closing(board, horizontal, only)
-        out[CELLS_LOW] |= next_low
-        out[CELLS_HIGH] |= next_high
-        out[BOTTLENECKS] += np.uint64(popcount(next_low) + popcount(next_high) == 1)
-        low, high = next_low, next_high
+            north = common(_between(cells, following, np.uint64(board.size)), rules.north(board))
+            east = common(_between(cells, following, ONE), rules.east(board))
+            out[NORTH_LOW] |= north[0]
+            out[NORTH_HIGH] |= north[1]
+            out[EAST_LOW] |= east[0]
+            out[EAST_HIGH] |= east[1]
+            if _count(north) + _count(east) == 1:
+                horizontal = north != (ZERO, ZERO)
+                low, high = north if horizontal else east
+                only = lowest(low) if low != ZERO else 64 + lowest(high)
+                out[CUT if horizontal else CUT_UPRIGHT] |= rules.walls_closing(board, horizontal, only)
+        out[CELLS_LOW] |= following[0]
+        out[CELLS_HIGH] |= following[1]
+        out[BOTTLENECKS] += np.uint64(_count(following) == 1)
+        cells = following
     return steps
 
 
 @inlined
-def _between(
-    low: Any, high: Any, to_low: Any, to_high: Any, count: Any, open_low: Any, open_high: Any
-) -> tuple[Any, Any]:
-    """Return the steps between two sets of cells in either direction, each as its first cell."""
-    there_low, there_high = shift_down(to_low, to_high, count)
-    back_low, back_high = shift_down(low, high, count)
-    return (low & there_low | to_low & back_low) & open_low, (high & there_high | to_high & back_high) & open_high
+def _between(one: Cells, other: Cells, shift: Any) -> Cells:
+    """Return the pairs of cells from two sets that are `shift` apart, each as its lower cell."""
+    return rules.union(common(one, rules.shift_down(other, shift)), common(other, rules.shift_down(one, shift)))
+
+
+@inlined
+def _count(cells: Cells) -> int:
+    return popcount(cells[0]) + popcount(cells[1])
 
 
 @inlined

@@ -5,54 +5,19 @@ searches late moves less deep, keeps its transposition table between moves and t
 Several threads may search with one table and a `Tree` of their own.
 """
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from ....core.kernels import by_reference
 from ....core.play.search_interface import DECIDED, WIN
-from ..rules import (
-    MAX_MOVES,
-    NO_PATH,
-    ONE,
-    ZERO,
-    append_ascending,
-    bit,
-    distance,
-    flip_wall,
-    free_walls,
-    has_cell,
-    inlined,
-    kernel,
-    lowest,
-    make,
-    on_goal,
-    pawn_targets,
-    unmake,
-    wall_of,
-    walls_closing,
-)
+from ...arrays import allocate
+from .. import rules
+from ..rules import MAX_MOVES, NO_PATH, ONE, ZERO, append_ascending, bit, distance, has_cell, inlined, kernel, lowest
+from . import nnue
 from .alphabeta import EXACT, INFINITY, LOWER, NO_MOVE, UNDECIDED, UPPER, first_by_priority, keep_line
 from .evaluation import plies_to_win, position_key, walls_around
-from .nnue import (
-    CELLS_HIGH,
-    CELLS_LOW,
-    CUT,
-    CUT_UPRIGHT,
-    EAST_HIGH,
-    EAST_LOW,
-    HIDDEN,
-    NORTH_HIGH,
-    NORTH_LOW,
-    PATH_WORDS,
-    WORDS,
-    Network,
-    output,
-    refresh,
-    trace,
-    update,
-    write_features,
-)
+from .nnue import HIDDEN, PATH_WORDS, WORDS, Network
 
 MAX_DEPTH, ROWS = 60, 64
 ACTIONS = 209
@@ -66,31 +31,6 @@ STATIC_BIT, MOVE_BIT, DEPTH_BIT, BOUND_BIT, AGE_BIT = 21, 37, 45, 52, 54
 SCORE_OFFSET, STATIC_OFFSET = 1 << 20, 1 << 15  # signed numbers are stored with an offset, NO_MOVE as 0
 
 
-@by_reference
-class Tree(NamedTuple):
-    """The buffers of a search; rows are plies from the root."""
-
-    moves: np.ndarray  # (ROWS, MAX_MOVES) int64
-    gains: np.ndarray  # (ROWS, MAX_MOVES) int64: see `list_moves`
-    priorities: np.ndarray  # (ROWS, MAX_MOVES) int64: move ordering, highest first
-    line: np.ndarray  # (ROWS, ROWS) int64: principal variation from each ply on
-    length: np.ndarray  # (ROWS,) int64: its length
-    played: np.ndarray  # (ROWS,) int64: the move that led to a ply
-    killers: np.ndarray  # (ROWS, 2) int64: moves that caused a beta cutoff at this ply
-    counter_moves: np.ndarray  # (2, ACTIONS) int64: counter-move to the last move
-    history: np.ndarray  # (2, ACTIONS) int64: success of a move at beta cutoffs, up to MAX_HISTORY
-    keys: np.ndarray  # (PAST + ROWS,) uint64: positions of the game, then of the line
-    paths: np.ndarray  # (ROWS, 2, PATH_WORDS) uint64: shortest paths of both players, see `trace`
-    lengths: np.ndarray  # (ROWS, 2) int64
-    words: np.ndarray  # (ROWS, WORDS) uint64: features
-    sums: np.ndarray  # (ROWS, HIDDEN) int16: first layer of the network
-    known: np.ndarray  # (ROWS,) int64: whether `sums` belong to this line
-    static: np.ndarray  # (ROWS,) int64: evaluation without a search
-    reductions: np.ndarray  # (ROWS, MAX_MOVES) int64: of late moves, by depth and number
-    table: np.ndarray  # (2^bits, 2) uint64, shared by threads: see above
-    settings: np.ndarray  # int64, see below
-
-
 # Indices of Tree.settings: the first row is set for each search, the others from the options and the features.
 NODES, NODE_LIMIT, STOP, STOPPED, BEFORE, AGE = range(6)
 CONTEMPT, NARROW_DEPTH, FUTILITY, MARGIN = range(6, 10)
@@ -99,30 +39,38 @@ INTERNAL_REDUCTIONS, REPETITIONS, EXACT_RACES = range(14, 17)
 SETTINGS = 17
 
 
+@by_reference
+class Tree(NamedTuple):
+    """The buffers of a search; rows are plies from the root."""
+
+    moves: Annotated[np.ndarray, np.int64, ROWS, MAX_MOVES]
+    gains: Annotated[np.ndarray, np.int64, ROWS, MAX_MOVES]  # see `list_moves`
+    priorities: Annotated[np.ndarray, np.int64, ROWS, MAX_MOVES]  # move ordering, highest first
+    line: Annotated[np.ndarray, np.int64, ROWS, ROWS]  # principal variation from each ply on
+    length: Annotated[np.ndarray, np.int64, ROWS]  # its length
+    played: Annotated[np.ndarray, np.int64, ROWS]  # the move that led to a ply
+    killers: Annotated[np.ndarray, np.int64, ROWS, 2]  # moves that caused a beta cutoff at this ply
+    counter_moves: Annotated[np.ndarray, np.int64, 2, ACTIONS]  # counter-move to the last move
+    history: Annotated[np.ndarray, np.int64, 2, ACTIONS]  # success of a move at beta cutoffs, up to MAX_HISTORY
+    keys: Annotated[np.ndarray, np.uint64, PAST + ROWS]  # positions of the game, then of the line
+    paths: Annotated[np.ndarray, np.uint64, ROWS, 2, PATH_WORDS]  # shortest paths of both players, see `trace`
+    lengths: Annotated[np.ndarray, np.int64, ROWS, 2]
+    words: Annotated[np.ndarray, np.uint64, ROWS, WORDS]  # features
+    sums: Annotated[np.ndarray, np.int16, ROWS, HIDDEN]  # first layer of the network
+    known: Annotated[np.ndarray, np.int64, ROWS]  # whether `sums` belong to this line
+    static: Annotated[np.ndarray, np.int64, ROWS]  # evaluation without a search
+    reductions: np.ndarray  # (ROWS, MAX_MOVES) int64: of late moves, by depth and number
+    table: np.ndarray  # (2^bits, 2) uint64, shared by threads: see above
+    settings: Annotated[np.ndarray, np.int64, SETTINGS]  # see above
+
+
 def new_tree(table: np.ndarray) -> Tree:
     depth, number = np.ogrid[:ROWS, :MAX_MOVES]
     reductions = 0.3 + np.log(np.maximum(depth, 1)) * np.log(np.maximum(number, 1)) / 2.0
-    return Tree(
-        moves=np.zeros((ROWS, MAX_MOVES), np.int64),
-        gains=np.zeros((ROWS, MAX_MOVES), np.int64),
-        priorities=np.zeros((ROWS, MAX_MOVES), np.int64),
-        line=np.zeros((ROWS, ROWS), np.int64),
-        length=np.zeros(ROWS, np.int64),
-        played=np.full(ROWS, NO_MOVE, np.int64),
-        killers=np.full((ROWS, 2), NO_MOVE, np.int64),
-        counter_moves=np.full((2, ACTIONS), NO_MOVE, np.int64),
-        history=np.zeros((2, ACTIONS), np.int64),
-        keys=np.zeros(PAST + ROWS, np.uint64),
-        paths=np.zeros((ROWS, 2, PATH_WORDS), np.uint64),
-        lengths=np.zeros((ROWS, 2), np.int64),
-        words=np.zeros((ROWS, WORDS), np.uint64),
-        sums=np.zeros((ROWS, HIDDEN), np.int16),
-        known=np.zeros(ROWS, np.int64),
-        static=np.zeros(ROWS, np.int64),
-        reductions=reductions.astype(np.int64),
-        table=table,
-        settings=np.zeros(SETTINGS, np.int64),
-    )
+    tree = allocate(Tree, {}, reductions=reductions.astype(np.int64), table=table)
+    for moves in (tree.played, tree.killers, tree.counter_moves):
+        moves[:] = NO_MOVE
+    return tree
 
 
 # Evaluation and moves
@@ -132,23 +80,23 @@ def new_tree(table: np.ndarray) -> Tree:
 def find_paths(board: Any, tree: Tree, height: int, steps_too: bool) -> None:
     """Find the shortest paths of both players."""
     for player in range(2):
-        tree.lengths[height, player] = trace(board, player, steps_too, tree.paths[height, player])
+        tree.lengths[height, player] = nnue.trace(board, player, steps_too, tree.paths[height, player])
 
 
 @kernel
 def evaluate(board: Any, tree: Tree, network: Network, height: int) -> int:
     """Return the network's score after `find_paths`; the first layer is updated from an earlier ply of the line."""
     player, words, sums = board.ply & 1, tree.words[height], tree.sums[height]
-    write_features(board, tree.paths[height], tree.lengths[height], words)
+    nnue.write_features(board, tree.paths[height], tree.lengths[height], words)
     base = height - 2
     while base >= 0 and tree.known[base] == 0:
         base -= 2
     if base >= 0:
-        update(network, tree.words[base], words, player, tree.sums[base], sums)
+        nnue.update(network, tree.words[base], words, player, tree.sums[base], sums)
     else:
-        refresh(network, words, player, sums)
+        nnue.refresh(network, words, player, sums)
     tree.known[height] = 1
-    return min(max(output(network, sums), -20_000), 20_000)
+    return min(max(nnue.output(network, sums), -20_000), 20_000)
 
 
 @kernel
@@ -157,18 +105,18 @@ def walls_across(board: Any, path: np.ndarray) -> tuple[Any, Any, Any, Any]:
 
     A wall closes two steps. If only one of them is on a shortest path, it cuts all paths only if they all take it.
     """
-    across, both = _add_walls(board, path[NORTH_LOW], 0, True, ZERO, ZERO)
-    across, both = _add_walls(board, path[NORTH_HIGH], 64, True, across, both)
-    upright, both_upright = _add_walls(board, path[EAST_LOW], 0, False, ZERO, ZERO)
-    upright, both_upright = _add_walls(board, path[EAST_HIGH], 64, False, upright, both_upright)
-    return across, upright, both | path[CUT], both_upright | path[CUT_UPRIGHT]
+    across, both = _add_walls(board, path[nnue.NORTH_LOW], 0, True, ZERO, ZERO)
+    across, both = _add_walls(board, path[nnue.NORTH_HIGH], 64, True, across, both)
+    upright, both_upright = _add_walls(board, path[nnue.EAST_LOW], 0, False, ZERO, ZERO)
+    upright, both_upright = _add_walls(board, path[nnue.EAST_HIGH], 64, False, upright, both_upright)
+    return across, upright, both | path[nnue.CUT], both_upright | path[nnue.CUT_UPRIGHT]
 
 
 @inlined
 def _add_walls(board: Any, cells: Any, offset: int, horizontal: bool, across: Any, both: Any) -> tuple[Any, Any]:
     """Add the walls that close a step to `across`, and the walls that close two to `both`."""
     while cells != ZERO:
-        found = walls_closing(board, horizontal, offset + lowest(cells))
+        found = rules.walls_closing(board, horizontal, offset + lowest(cells))
         both |= across & found
         across |= found
         cells &= cells - ONE
@@ -186,11 +134,9 @@ def list_moves(
     gain nothing, and walls around both pawns. `paths` and `lengths` come from `trace`, by player.
     """
     me = board.ply & 1
-    low, high = pawn_targets(board, me)
-    count = append_ascending(low, 0, moves, 0)
-    count = append_ascending(high, 64, moves, count)
+    count, path = rules.append_cells(rules.pawn_targets(board, me), moves), paths[me]
     for i in range(count):
-        gains[i] = 1 if has_cell(paths[me, CELLS_LOW], paths[me, CELLS_HIGH], moves[i]) else 0
+        gains[i] = 1 if has_cell((path[nnue.CELLS_LOW], path[nnue.CELLS_HIGH]), moves[i]) else 0
     if board.left[me] == 0:
         return count
     theirs_h, theirs_v, hinder_h, hinder_v = walls_across(board, paths[1 - me])
@@ -199,22 +145,22 @@ def list_moves(
     if wide:
         near = walls_around(board, board.pawn[0]) | walls_around(board, board.pawn[1])
         listed_h, listed_v = theirs_h | near, theirs_v | near
-    free_h, free_v = free_walls(board)
+    free_h, free_v = rules.free_walls(board)
     cells, walls = board.size * board.size, (board.size - 1) * (board.size - 1)
     first = count
     last = append_ascending(listed_h & free_h, cells, moves, count)
     last = append_ascending(listed_v & free_v, cells + walls, moves, last)
     for i in range(first, last):
         move = moves[i]
-        horizontal, wall = wall_of(board, move)
+        horizontal, wall = rules.wall_of(board, move)
         # A wall that crosses no shortest path of a player leaves its length as it is.
         mine, theirs = lengths[me], lengths[1 - me]
-        flip_wall(board, horizontal, wall)
+        rules.flip_wall(board, horizontal, wall)
         if (hinder_h if horizontal else hinder_v) & bit(wall):
             theirs = distance(board, 1 - me)
         if (cost_h if horizontal else cost_v) & bit(wall) and theirs != NO_PATH:
             mine = distance(board, me)
-        flip_wall(board, horizontal, wall)
+        rules.flip_wall(board, horizontal, wall)
         gain = (theirs - lengths[1 - me]) - (mine - lengths[me])
         if lengths[1 - me] == 1 and theirs > 1:
             gain = max(gain, 1)  # stops an opponent who is about to win
@@ -230,7 +176,7 @@ def list_moves(
 @inlined
 def _terminal_value(board: Any, tree: Tree, key: Any, height: int) -> int:
     """Return the value of a position that needs no search, else UNDECIDED."""
-    if on_goal(board, 1 - (board.ply & 1)):
+    if rules.on_goal(board, 1 - (board.ply & 1)):
         return height - WIN
     if board.ply >= board.ply_limit:
         return 0
@@ -372,7 +318,7 @@ def negamax(board: Any, tree: Tree, network: Network, depth: int, alpha: int, be
         if settings[LATE_MOVE_REDUCTIONS] != 0 and depth >= 3 and i >= 2:
             less = min(max(tree.reductions[depth, i] - (gains[i] > 0) - open_window, 0), depth - 2)
         tree.played[height + 1] = move
-        origin = make(board, move)
+        origin = rules.make(board, move)
         if i == 0:
             score = -negamax(board, tree, network, depth - 1, -beta, -low, height + 1)
         else:
@@ -381,7 +327,7 @@ def negamax(board: Any, tree: Tree, network: Network, depth: int, alpha: int, be
                 score = -negamax(board, tree, network, depth - 1, -low - 1, -low, height + 1)
             if low < score < beta:
                 score = -negamax(board, tree, network, depth - 1, -beta, -low, height + 1)
-        unmake(board, move, origin)
+        rules.unmake(board, move, origin)
         if settings[STOPPED] != 0:
             return 0
         if score > best:

@@ -1,6 +1,6 @@
 """Train sb3-contrib's MaskablePPO on an environment of this package, without its configuration of algorithms.
 
-python -m experiments.examples.sb3_by_hand --steps 20000
+python -m docs.examples.sb3_by_hand --steps 20000
 """
 
 import argparse

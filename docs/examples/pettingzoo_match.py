@@ -1,6 +1,6 @@
 """Let two players of your own meet in a PettingZoo environment of this package.
 
-python -m experiments.examples.pettingzoo_match --env quoridor --games 4
+python -m docs.examples.pettingzoo_match --env quoridor --games 4
 """
 
 import argparse

@@ -3,7 +3,6 @@
 import json
 import math
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 
 import numpy as np
 from nicegui import events, ui
@@ -15,7 +14,7 @@ from ...envs.minesweeper.solver import analyze
 from .. import shell
 from ..event_loop import Busy
 from ..game_page import GamePage
-from ..match_panel import Work
+from ..match_panel import HintButton, Work
 from .advice import odds_sources
 from .match import BOARDS, MAX_COLS, MAX_ROWS, MinesweeperMatch, read_size
 
@@ -46,15 +45,15 @@ class Panel:
             self._board = shell.dropdown(self._board_options(), page.setup["board"], "Board", self._board_chosen)
             self._board.classes("choose-board")
             page.dropdown("guess", GUESSING, "Mines are placed")
-            ui.button("New game", icon="replay", on_click=shell.handler(page.new_game)).classes("new-game w-full")
+            ui.button("New game", icon="replay", on_click=page.new_game).classes("new-game w-full")
             page.dropdown("odds", odds_sources(page.players), "Odds of a mine")
             page.dropdown("agent", page.titles, "Agent")
             with ui.row().classes("w-full gap-2 no-wrap"):
-                self._hint = ui.button("Hint", icon="lightbulb", on_click=shell.handler(hint))
-                self._hint.props("outline").classes("ask grow")
-                one = ui.button("Step", icon="skip_next", on_click=shell.handler(step))
+                self.hint = HintButton(hint, "Hint", "Cancel")
+                self.hint.props("outline").classes("ask grow")
+                one = ui.button("Step", icon="skip_next", on_click=step)
                 one.props("outline").classes("step grow")
-                self._play = ui.button("Play on", icon="play_arrow", on_click=shell.handler(play_on))
+                self._play = ui.button("Play on", icon="play_arrow", on_click=play_on)
                 self._play.classes("play grow")
             with ui.row().classes("w-full items-center no-wrap"):
                 ui.label("Speed").classes("faint")
@@ -63,22 +62,17 @@ class Panel:
             with ui.row().classes("items-start no-wrap w-full"):
                 self._advice = ui.label().classes("advice grow")
                 self.busy = Busy()
-            self.statistics = Statistics()
-            edit = ui.button("Set up a position", icon="edit", on_click=shell.handler(set_up))
+            _add_statistics()
+            edit = ui.button("Set up a position", icon="edit", on_click=set_up)
             edit.props("flat dense").classes("set-up")
             ui.label(KEYS).classes("faint")
 
     def _set_speed(self, event: events.ValueChangeEventArguments) -> None:
-        with shell.show_errors():
-            self.speed = shell.between(event.value, *SPEEDS)
+        self.speed = shell.between(event.value, *SPEEDS)
 
     def show(self, text: str, playing: bool) -> None:
         self._advice.text = text
         self._play.text, self._play.icon = ("Pause", "pause") if playing else ("Play on", "play_arrow")
-
-    def show_thinking(self, thinking: bool) -> None:
-        if not self._hint.is_deleted:
-            self._hint.text, self._hint.icon = ("Cancel", "close") if thinking else ("Hint", "lightbulb")
 
     def _board_options(self) -> dict[str, str]:
         current = self._page.setup["board"]
@@ -99,10 +93,9 @@ class Panel:
             fields = [ui.number(name, value=number, min=1, precision=0) for name, number in now]
 
             def accept() -> None:
-                with shell.show_errors():
-                    size = "x".join(str(whole(field.value)) for field in fields)
-                    read_size(size)
-                    dialog.submit(size)
+                size = "x".join(str(whole(field.value)) for field in fields)
+                read_size(size)
+                dialog.submit(size)
 
             with ui.row():
                 ui.button("Play", on_click=accept).classes("accept")
@@ -110,58 +103,37 @@ class Panel:
         return await dialog
 
 
-class Statistics:
-    def __init__(self) -> None:
-        ui.run_javascript(shell.asset(__package__, "statistics.js"))
-        with ui.element("section").classes("ms-statistics w-full").props('aria-label="statistics"'):
-            ui.html(_TABLE, sanitize=False)
-            with ui.row().classes("w-full items-center no-wrap"):
-                ui.label(STATISTICS_MEANING).classes("faint grow")
-                reset = ui.button("Reset").props("flat no-caps").classes("reset-statistics")
-                reset.on("click", js_handler="() => minesweeperStatistics.reset()")
-
-    def show(self, board: str, no_guess: bool) -> None:
-        """Show the statistics of a board size; boards without a guess are counted separately."""
-        key = json.dumps(f"minesweeper {board}{' without a guess' if no_guess else ''}")
-        ui.run_javascript(f"minesweeperStatistics.key = {key}; minesweeperStatistics.show()")
-
-    def add(self, won: bool, seconds: float, bv: int) -> None:
-        """Count a game of the board that is shown."""
-        ui.run_javascript(f"minesweeperStatistics.add({int(won)}, {seconds:.3f}, {bv})")
+def _add_statistics() -> None:
+    ui.run_javascript(shell.asset(__package__, "statistics.js"))
+    with ui.element("section").classes("ms-statistics w-full").props('aria-label="statistics"'):
+        ui.html(_TABLE, sanitize=False)
+        with ui.row().classes("w-full items-center no-wrap"):
+            ui.label(STATISTICS_MEANING).classes("faint grow")
+            reset = ui.button("Reset").props("flat no-caps").classes("reset-statistics")
+            reset.on("click", js_handler="() => minesweeperStatistics.reset()")
 
 
-@dataclass(frozen=True)
-class CustomPosition:
-    """A board and its mine count; need not be reachable in a game."""
+def show_statistics(board: str, no_guess: bool) -> None:
+    """Show the statistics of a board size; boards without a guess are counted separately."""
+    key = json.dumps(f"minesweeper {board}{' without a guess' if no_guess else ''}")
+    ui.run_javascript(f"minesweeperStatistics.key = {key}; minesweeperStatistics.show()")
 
-    visible: np.ndarray  # (rows, cols) int8
-    mines: int
 
-    def __post_init__(self) -> None:
-        rows, cols = self.visible.shape
-        require(
-            rows <= MAX_ROWS and cols <= MAX_COLS and self.visible.size > 1,
-            f"a position of {rows}x{cols} is not supported: it must have at least two cells, at most {MAX_ROWS} rows "
-            f"and at most {MAX_COLS} columns",
-        )
-        require(0 <= self.mines <= self.visible.size, f"{self.mines} mines do not fit on {self.visible.size} cells")
+def count_game(won: bool, seconds: float, bv: int) -> None:
+    """Count a game of the board whose statistics are shown."""
+    ui.run_javascript(f"minesweeperStatistics.add({int(won)}, {seconds:.3f}, {bv})")
 
-    @staticmethod
-    def read(text: str, mines: int) -> "CustomPosition":
-        return CustomPosition(read_board(text), mines)
 
-    @property
-    def text(self) -> str:
-        return write_board(self.visible)
-
-    @property
-    def view(self) -> View:
-        return View(self.visible, self.mines)
-
-    def with_cell(self, cell: int, value: int) -> "CustomPosition":
-        visible = self.visible.copy()
-        visible.ravel()[cell] = value
-        return CustomPosition(visible, self.mines)
+def custom_position(visible: np.ndarray, mines: int) -> View:
+    """Return a position set up by hand, which need not be reachable in a game."""
+    rows, cols = visible.shape
+    require(
+        rows <= MAX_ROWS and cols <= MAX_COLS and visible.size > 1,
+        f"a position of {rows}x{cols} is not supported: it must have at least two cells, at most {MAX_ROWS} rows "
+        f"and at most {MAX_COLS} columns",
+    )
+    require(0 <= mines <= visible.size, f"{mines} mines do not fit on {visible.size} cells")
+    return View(visible, mines)
 
 
 def describe_consistency(view: View) -> str:
@@ -175,8 +147,8 @@ def describe_consistency(view: View) -> str:
 
 
 class Editor:
-    def __init__(self, analyze: Callable[[str, int], Awaitable[None]], back: Callable[[], Awaitable[None]]) -> None:
-        """`analyze` takes the rows and mines of a position; `back` returns to the game."""
+    def __init__(self, analyze: Callable[[View], Awaitable[None]], back: Callable[[], Awaitable[None]]) -> None:
+        """`analyze` takes the position that is written here; `back` returns to the game."""
         self._analyze = analyze
         with ui.column().classes("w-full gap-2 tools") as self._box:
             words = "Choose what to paint and click on cells, or write the rows: . hidden, F flag, 0 to 8."
@@ -188,7 +160,7 @@ class Editor:
                 self._mines = ui.number("Mines on the whole board", min=0, precision=0, value=10)
                 self._mines.props("outlined dense").classes("grow custom-mines")
                 ui.button("Analyze", icon="functions", on_click=self._submit).classes("analyze")
-                ui.button("Back to the game", on_click=shell.handler(back)).props("outline").classes("back")
+                ui.button("Back to the game", on_click=back).props("outline").classes("back")
         self.edit(None)
 
     @property
@@ -196,15 +168,14 @@ class Editor:
         """The cell value that a click sets."""
         return BRUSHES[shell.checked(self._brush.value, BRUSHES)]
 
-    def edit(self, position: CustomPosition | None) -> None:
+    def edit(self, position: View | None) -> None:
         """Show the tools for a position, or hide them for None."""
         self._box.set_visibility(position is not None)
         if position is not None:
-            self._text.value, self._mines.value = position.text, position.mines
+            self._text.value, self._mines.value = write_board(position.visible), position.mines
 
     async def _submit(self) -> None:
-        with shell.show_errors():
-            await self._analyze(str(self._text.value or ""), whole(self._mines.value))
+        await self._analyze(custom_position(read_board(str(self._text.value or "")), whole(self._mines.value)))
 
 
 def whole(value: object) -> int:

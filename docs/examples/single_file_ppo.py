@@ -1,6 +1,6 @@
 """PPO in one file in the style of CleanRL, over a compiled vector environment with action masks.
 
-python -m experiments.examples.single_file_ppo --steps 200000
+python -m docs.examples.single_file_ppo --steps 200000
 """
 
 import argparse

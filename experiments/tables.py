@@ -1,0 +1,121 @@
+"""Write the tables of the pages from committed data: `make tables`, or `python -m experiments.tables`.
+
+A page asks for a table by a comment, and has it up to the next `<!-- end -->`:
+
+    <!-- results: Quoridor, .* -->                 lines of results.jsonl whose name matches, with date or commit
+    <!-- results: Minesweeper (.*), (.*) -->       the same as a grid, the first group as columns
+    <!-- commands: Quoridor, .* -->                their commands
+    <!-- speeds: Quoridor.* -->                    the latest lines of bench/history.csv
+    <!-- file: table.md -->                        a table that a study has written
+"""
+
+import csv
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from experiments.bench.__main__ import HISTORY
+from experiments.measure import MEASUREMENTS, ROOT, Measurement, is_current, read
+from src.core.files import write_atomic
+from src.core.play.arena import wilson_interval
+
+MARK = re.compile(r"<!-- (results|commands|speeds|file): (.*?) -->\n.*?<!-- end -->", re.DOTALL)
+
+
+def pages() -> list[Path]:
+    """Return the pages that ask for a table."""
+    found = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "experiments").rglob("README.md")]
+    return sorted(page for page in found if MARK.search(page.read_text()))
+
+
+def filled(page: Path) -> str:
+    """Return a page with its tables as the data says."""
+
+    def table(mark: re.Match[str]) -> str:
+        kind, query = mark.groups()
+        make = {"results": results, "commands": commands, "speeds": speeds}
+        content = (page.parent / query).read_text().strip() if kind == "file" else make[kind](query)
+        return f"<!-- {kind}: {query} -->\n\n{content}\n\n<!-- end -->"
+
+    return MARK.sub(table, page.read_text())
+
+
+def measured(query: str) -> Iterator[tuple[Measurement, dict[str, Any], re.Match[str]]]:
+    rows = read()
+    for one in MEASUREMENTS:
+        match = re.fullmatch(query, one.name)
+        if match and one.name in rows:
+            yield one, rows[one.name], match
+
+
+def results(query: str) -> str:
+    return grid(query) if re.compile(query).groups == 2 else rows_of(query)
+
+
+def rows_of(query: str) -> str:
+    """Return a row for each score of each measurement; one of other code names the commit that was measured."""
+    lines = ["| what | won (95%, games) | took | measured |", "|---|---|---|---|"]
+    for one, row, _ in measured(query):
+        seconds = row["seconds"]
+        took = f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+        when = row["date"] if is_current(one, row) else f"at `{row['commit']}`"
+        lines += [f"| {what} | {won} | {took} | {when} |" for what, won in scores(one.name, row)]
+    return "\n".join(lines)
+
+
+def scores(name: str, row: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield what is shown of a measurement: the lost lines over every reply if they were counted, else the scores."""
+    if row["lost_lines"]:
+        yield name, f"{sum(row['lost_lines'])} lines lost, of all replies in both seats"
+    elif name.endswith(" against itself"):
+        yield f"{name}, first player", rate(next(iter(row["scores"].values())), "first_player_wins")
+    elif len(row["scores"]) == 1 or "trained" in row["scores"]:
+        yield name, rate(row["scores"].get("trained") or next(iter(row["scores"].values())))
+    else:
+        for opponent, score in row["scores"].items():
+            yield f"{name}, against {opponent}", rate(score)
+
+
+def rate(score: dict[str, int], kind: str = "wins") -> str:
+    games = sum(score[end] for end in ("wins", "draws", "losses", "aborted"))
+    low, high = wilson_interval(score[kind], games)
+    drawn = f", {score['draws']:,} drawn" if score["draws"] else ""
+    return f"{score[kind] / games:.1%} ({100 * low:.1f}-{100 * high:.1f}, {games:,}{drawn})"
+
+
+def grid(query: str) -> str:
+    cells: dict[str, dict[str, str]] = {}
+    for one, row, match in measured(query):
+        column, name = match.groups()
+        ((_, won),) = scores(one.name, row)
+        cells.setdefault(name, {})[column] = won if is_current(one, row) else f"{won} at `{row['commit']}`"
+    columns = list(dict.fromkeys(column for row in cells.values() for column in row))
+    lines = [f"| won (95%, games) | {' | '.join(columns)} |", "|---" * (len(columns) + 1) + "|"]
+    lines += [f"| {name} | {' | '.join(row.get(column, '') for column in columns)} |" for name, row in cells.items()]
+    return "\n".join(lines)
+
+
+def commands(query: str) -> str:
+    return "\n".join(["```", *(row["command"] for _, row, _ in measured(query)), "```"])
+
+
+def speeds(query: str) -> str:
+    """Return the latest figure of each benchmark, beside that of the peer."""
+    with HISTORY.open(newline="") as file:
+        latest = {row["name"]: row for row in csv.DictReader(file) if re.fullmatch(query, row["name"])}
+    lines = ["| what | ours | compared | machine | measured |", "|---|---|---|---|---|"]
+    for name, row in latest.items():
+        peer = f"{float(row['ratio']):.1f} times {row['peer']}" if row["ratio"] else ""
+        when = f"{row['date'][:10]} at `{row['commit']}`"
+        lines.append(f"| {name} | {float(row['figure']):,.0f} {row['unit']} | {peer} | {row['machine']} | {when} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    for page in pages():
+        write_atomic(page, filled(page))
+
+
+if __name__ == "__main__":
+    main()
