@@ -12,8 +12,8 @@ S unit slots, H hex slots, C cells. Slots number a player's whole roster by id a
 
 from . import battle, deployment, reach
 from .hexgrid import WORD_BITS
-from .kernels import NOBODY, UNDECIDED, kernel
-from .world import CHARGE, DEPLOYMENT, MOVE_PHASE, Games, World, copy_game
+from .kernels import NOBODY, UNDECIDED, copy_values, kernel
+from .world import CHARGE, DEPLOYMENT, MOVE_PHASE, Games, World
 
 
 @kernel
@@ -25,8 +25,18 @@ def is_over(games: Games, i: int) -> bool:
 def start(world: World, games: Games, i: int) -> None:
     """Start game i. Its generator `random` continues."""
     random = games.games[i].random
-    copy_game(world.start, 0, games, i)
+    games.games[i] = world.first_game[0]
     games.games[i].random = random
+    copy_values(world.first_units, games.units[i])
+    games.control[i] = NOBODY
+    games.occupants[i] = NOBODY
+    for u in range(world.units.size):
+        if games.units[i, u].deployed:  # a fixed deployment
+            games.occupants[i, games.units[i, u].cell] = u
+    for seat in range(2):
+        games.sides[i, seat].victory_points = 0
+        games.sides[i, seat].locked_units = 0
+        games.sides[i, seat].confirmed = False
     if not world.settings.is_active:
         deployment.begin_battle(world, games, i)
     write_mask(world, games, i)

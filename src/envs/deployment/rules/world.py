@@ -119,7 +119,8 @@ class World(NamedTuple):
     """
 
     settings: Settings
-    start: Games  # one game before its first action
+    first_game: np.ndarray  # (1,) GAME before the first action
+    first_units: np.ndarray  # (2S,) UNIT_STATE before the first action
     near: np.ndarray  # (C, 6) int32: open neighbors of open cells, then -1
     distance: np.ndarray  # (C, C) uint8
     sight: np.ndarray  # (C, C) bool: a line between them is free of walls and cover
@@ -171,17 +172,16 @@ def build(scenario: Scenario, settings: Settings, slots: int, hex_slots: int) ->
     first_target = pass_action + 1 + cells.size
     reach = settings.charge_reach
     arrives = [charge_chance.py_func(apart - 1) if apart <= reach else 0.0 for apart in range(HIDDEN)]
+    first_game, first_units = np.zeros(1, GAME), np.zeros(units.size, UNIT_STATE)
+    first_game["active"], first_game["next_fighter"], first_game["outcome"] = NOBODY, 1, UNDECIDED
+    first_units["hp"] = units["hp"]
+    first_units["deployable" if settings.is_active else "deployed"] = units["exists"]
+    on_board = units["exists"] & (not settings.is_active)
+    first_units["cell"] = first_units["start"] = np.where(on_board, units["position"], OFF_BOARD)
     return World(
         settings=settings,
-        start=Games(
-            *_start(units, cells.size, settings.is_active),
-            sides=np.zeros((1, 2), SIDE),
-            control=np.full((1, len(objectives)), NOBODY, np.int8),
-            trail=np.zeros((1, LONGEST_TRAIL), np.int8),
-            mask=np.zeros((1, first_target + slots + 1), np.bool_),
-            sets=np.zeros((1, CHARGE_STEPS + 1 + reach, open_set.size), np.uint32),
-            rivals=np.zeros((1, slots), RIVAL),
-        ),
+        first_game=first_game,
+        first_units=first_units,
         near=hexgrid.adjacency(cells["is_open"], board.cols),
         distance=distance,
         sight=sight,
@@ -245,25 +245,19 @@ def _units(scenario: Scenario, slots: int) -> tuple[np.ndarray, np.ndarray, np.n
     return units, weapon, expected
 
 
-def _start(units: np.ndarray, cells: int, is_active: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return game, units and occupants before the first action."""
-    game, states = np.zeros(1, GAME), np.zeros((1, units.size), UNIT_STATE)
-    game["active"], game["next_fighter"], game["outcome"] = NOBODY, 1, UNDECIDED
-    occupants = np.full((1, cells), NOBODY, np.int16)
-    states["hp"] = units["hp"]
-    states["cell"] = states["start"] = OFF_BOARD
-    if is_active:
-        states["deployable"] = units["exists"]
-    else:
-        states["deployed"] = placed = units["exists"]
-        states["cell"][:, placed] = states["start"][:, placed] = units["position"][placed]
-        occupants[:, units["position"][placed]] = np.flatnonzero(placed)
-    return game, states, occupants
-
-
 def new_games(count: int, world: World) -> Games:
     """Allocate `count` games; start each with `rules.start`."""
-    return Games(*(np.repeat(array, count, axis=0) for array in world.start))
+    return Games(
+        games=np.zeros(count, GAME),
+        units=np.zeros((count, world.units.size), UNIT_STATE),
+        occupants=np.zeros((count, world.cells.size), np.int16),
+        sides=np.zeros((count, 2), SIDE),
+        control=np.zeros((count, world.to_objective.shape[0]), np.int8),
+        trail=np.zeros((count, LONGEST_TRAIL), np.int8),
+        mask=np.zeros((count, world.wait_action + 1), np.bool_),
+        sets=np.zeros((count, CHARGE_STEPS + 1 + world.settings.charge_reach, world.open.size), np.uint32),
+        rivals=np.zeros((count, world.slots), RIVAL),
+    )
 
 
 @kernel
