@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from ...core.errors import require
+from ...core.play.capabilities import LearnedEvaluation
 from .agents import MasterAgent
 from .game import Quoridor
 from .rules import NO_PATH, ONE, ZERO, Position, bit, kernel, lowest, new_board, set_up
@@ -34,7 +35,7 @@ class QuoridorEvaluation:
     layers = nnue.FEATURES, nnue.HIDDEN, nnue.NARROW
     mirrored = nnue.MIRRORED
     record = RECORD
-    nnue.quantized = staticmethod(nnue.quantized)
+    quantized = staticmethod(nnue.quantized)
     save = staticmethod(nnue.save_network)
 
     def __init__(self, game: Quoridor) -> None:
@@ -80,7 +81,7 @@ class QuoridorEvaluation:
         return agent
 
 
-def learned_evaluation(game: Quoridor) -> QuoridorEvaluation:
+def learned_evaluation(game: Quoridor) -> LearnedEvaluation:
     """Return what `algo=nnue` finds by the name of this module."""
     return QuoridorEvaluation(game)
 
