@@ -50,7 +50,6 @@ class Measurement:
 
 
 SHIPPED = "agent=trained agent.run=experiments"
-RANDOM_OPENINGS = "episodes=200 opening_plies=4"
 SIZES = ("8x8", "16x16", "16x30")
 SCENARIOS = {"skirmish": "deployment", "mirror": "deployment_mirror", "siege": "deployment_siege"}
 
@@ -80,7 +79,7 @@ def quoridor() -> Iterator[Measurement]:
         yield match(f"Quoridor, {better} against {worse}", "quoridor", players[better], players[worse])
     master = "agent=master agent.seconds=0.3"
     for name, opponent in {"reference": "agent=reference agent.seconds=0.3", "hell": players["hell"]}.items():
-        yield match(f"Quoridor, master at 0.3 s per move against {name}", "quoridor", master, opponent)
+        yield match(f"Quoridor, master at 0.3 s per move against {name}", "quoridor", master, opponent, games=40)
     for opponent in ("runner", "normal"):
         name = f"Quoridor, master's network without search against {opponent}"
         yield match(name, "quoridor", "agent=master agent.seconds=null agent.nodes=1", players[opponent])
@@ -95,9 +94,9 @@ def quoridor() -> Iterator[Measurement]:
         yield match(name, "quoridor", agent, players[opponent])
 
 
-def match(name: str, env: str, agent: str, opponent: str) -> Measurement:
+def match(name: str, env: str, agent: str, opponent: str, games: int = 200) -> Measurement:
     rival = opponent.replace("agent=", "opponent=").replace("agent.", "opponent.")
-    return Measurement(name, f"evaluate env={env} {agent} {rival} {RANDOM_OPENINGS}")
+    return Measurement(name, f"evaluate env={env} {agent} {rival} episodes={games} opening_plies=4")
 
 
 def wargame() -> Iterator[Measurement]:
@@ -192,18 +191,18 @@ def _path(module: str) -> Path | None:
 
 @cache
 def source_digest(path: Path) -> str:
-    """Return a digest of a file that comments, docstrings and layout do not change."""
-    tree = ast.parse(path.read_text())
-    for node in ast.walk(tree):
-        body = getattr(node, "body", None)
-        if (
-            isinstance(body, list)
-            and body
-            and isinstance(body[0], ast.Expr)
-            and isinstance(body[0].value, ast.Constant)
-        ):
-            body.pop(0)
-    return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
+    """Return a digest of a file that comments, docstrings, layout and the version of Python do not change."""
+    return hashlib.sha256(repr(_shape(ast.parse(path.read_text()))).encode()).hexdigest()
+
+
+def _shape(node: Any) -> Any:
+    """Return a syntax tree as nested lists, without docstrings and without what is empty."""
+    if isinstance(node, list):
+        return [_shape(one) for one in node if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))]
+    if not isinstance(node, ast.AST):
+        return node
+    fields = [(name, _shape(value)) for name, value in ast.iter_fields(node) if value not in (None, [])]
+    return [type(node).__name__, *fields]
 
 
 def measure(one: Measurement) -> dict[str, Any]:
