@@ -7,20 +7,26 @@ A page asks for a table by a comment, and has it up to the next `<!-- end -->`:
     <!-- commands: Quoridor, .* -->                their commands
     <!-- speeds: Quoridor.* -->                    the latest lines of bench/history.csv
     <!-- file: table.md -->                        a table that a study has written
+    <!-- metrics: Every run -->                    a group of metrics, what they mean and who logs them
 """
 
 import csv
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from experiments.bench.__main__ import HISTORY
 from experiments.measure import MEASUREMENTS, ROOT, Measurement, is_current, read
+from experiments.model_cards import shipped
 from src.core.files import write_atomic
 from src.core.play.arena import wilson_interval
+from src.core.runs.config_file import read_config
+from src.core.runs.metrics import GROUPS
+from tests.golden.metrics import read as logged_metrics
 
-MARK = re.compile(r"<!-- (results|commands|speeds|file): (.*?) -->\n.*?<!-- end -->", re.DOTALL)
+MARK = re.compile(r"<!-- (results|commands|speeds|file|metrics): (.*?) -->\n.*?<!-- end -->", re.DOTALL)
 
 
 def pages() -> list[Path]:
@@ -34,7 +40,7 @@ def filled(page: Path) -> str:
 
     def table(mark: re.Match[str]) -> str:
         kind, query = mark.groups()
-        make = {"results": results, "commands": commands, "speeds": speeds}
+        make = {"results": results, "commands": commands, "speeds": speeds, "metrics": metrics}
         content = (page.parent / query).read_text().strip() if kind == "file" else make[kind](query)
         return f"<!-- {kind}: {query} -->\n\n{content}\n\n<!-- end -->"
 
@@ -110,6 +116,37 @@ def speeds(query: str) -> str:
         when = f"{row['date'][:10]} at `{row['commit']}`"
         lines.append(f"| {name} | {float(row['figure']):,.0f} {row['unit']} | {peer} | {row['machine']} | {when} |")
     return "\n".join(lines)
+
+
+def metrics(group: str) -> str:
+    lines = ["| metric | what it means | logged by |", "|---|---|---|"]
+    return "\n".join(
+        [*lines, *(f"| `{name}` | {words} | {logged_by(name)} |" for name, words in GROUPS[group].items())]
+    )
+
+
+def logged_by(name: str) -> str:
+    """Return the algorithms that log a metric, and in which games if not in all that they fit."""
+    if name.startswith("final/"):
+        return "every run, at its end"
+    logged, shares = logged_metrics(), []
+    for algo, games in logged.items():
+        own = [game for game, names in games.items() if name in names or name in shipped_metrics(algo, game)]
+        if own:
+            shares.append(algo if len(own) == len(games) else f"{algo} ({', '.join(own)})")
+    everyone = [algo for algo in logged if algo != "alphabeta"]
+    return "all that learn" if shares == everyone else ", ".join(shares) or "depends on the settings"
+
+
+@cache
+def shipped_metrics(algo: str, game: str) -> set[str]:
+    """Return the columns of the shipped runs, which have finished games where a few steps have none."""
+    found: set[str] = set()
+    for run in shipped():
+        chosen = read_config(run)["composition"]
+        if chosen["algo"] == algo and chosen["env"].partition("_")[0] == game.partition("_")[0]:
+            found |= set((run / "metrics.csv").read_text().splitlines()[0].split(","))
+    return found
 
 
 def main() -> None:

@@ -133,13 +133,6 @@ def test_the_table_of_algorithms_has_every_pair_that_fits():
     assert shown == {name: [needed <= known for known in traits] for name, needed in needs.items()}
 
 
-def test_the_page_of_metrics_is_up_to_date():
-    page = ROOT / "docs/metrics.md"
-    first = page.read_text().splitlines()[0]
-    assert "python -m src.core.runs.metrics > docs/metrics.md" in first
-    assert page.read_text() == python("-m", "src.core.runs.metrics").stdout, first
-
-
 @pytest.mark.slow
 def test_the_examples_of_extensions_run(lab: Lab):
     """The page has the whole code: write it into a folder, and run the commands there."""

@@ -1,7 +1,6 @@
-"""Every metric that a run may log, and its meaning; a test fails if a training run logs another one.
+"""Every metric that a run may log, and its meaning: `metrics.yaml` here and beside each game.
 
-`*` stands for a name that depends on the composition, such as an opponent. `step` is the axis of all others: episodes
-for tabular learning, environment steps for the rest.
+A test fails if a training run logs another one; `make tables` writes them into docs/metrics.md.
 """
 
 from fnmatch import fnmatchcase
@@ -20,16 +19,3 @@ CURVES = ("eval/not_lost_share", "eval/all/win_rate", "eval/win_rate")  # the fi
 
 def is_documented(name: str) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in METRICS)
-
-
-def page() -> str:
-    """Return the content of docs/metrics.md."""
-    lines = ["<!-- Written by: python -m src.core.runs.metrics > docs/metrics.md -->", "# Metrics", "", str(__doc__)]
-    for group, metrics in GROUPS.items():
-        lines += [f"## {group}", "", "| metric | what it means |", "|---|---|"]
-        lines += [*(f"| `{name}` | {words} |" for name, words in metrics.items()), ""]
-    return "\n".join(lines)
-
-
-if __name__ == "__main__":
-    print(page(), end="")
