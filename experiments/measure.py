@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -225,7 +225,7 @@ def measure(one: Measurement) -> dict[str, Any]:
         "machine": place.machine + gpu,
         "seconds": round(seconds, 1),
         "scores": {name: tally(score) for name, score in scores.items()},
-        "lost_lines": [tally["losses"] for tally in found.get("every_reply", {}).values()],
+        "lost_lines": [lines["losses"] for lines in found.get("every_reply", {}).values()],
     }
 
 
@@ -265,22 +265,24 @@ def main(arguments: Sequence[str] | None = None) -> None:
     patterns = options.names or ([".*"] if options.list or options.outdated else [])
     chosen = [one for one in MEASUREMENTS if any(re.fullmatch(pattern, one.name) for pattern in patterns)]
     if options.list or options.outdated:
-        rows = read()
-        state = {
-            one: "missing"
-            if one.name not in rows
-            else ""
-            if is_current(one, rows[one.name])
-            else rows[one.name]["commit"]
-            for one in chosen
-        }
+        rows, state = read(), dict.fromkeys(chosen, "missing")
+        for one in chosen:
+            if one.name in rows:
+                state[one] = "" if is_current(one, rows[one.name]) else f"at {rows[one.name]['commit']}"
         if options.list:
             print("\n".join(f"{one.name}\t{state[one]}" for one in chosen))
             return
         chosen = [one for one in chosen if state[one]]
     with ThreadPoolExecutor(options.jobs) as pool:
-        for row in pool.map(measure, chosen):
-            keep(row)
+        running = {pool.submit(measure, one): one for one in chosen}
+        failed = []
+        for done in as_completed(running):
+            if (error := done.exception()) is None:
+                keep(done.result())
+            else:
+                failed.append(f"{running[done].name}: {error}")
+    if failed:
+        raise SystemExit("\n".join(failed))
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ A page asks for a table by a comment, and has it up to the next `<!-- end -->`:
 """
 
 import csv
+import json
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -20,12 +21,13 @@ from typing import Any
 from experiments.bench.__main__ import HISTORY
 from experiments.measure import MEASUREMENTS, ROOT, Measurement, is_current, read
 from experiments.model_cards import shipped
+from src.core.errors import require
 from src.core.files import write_atomic
 from src.core.play.arena import wilson_interval
 from src.core.runs.config_file import read_config
 from src.core.runs.metrics import GROUPS
-from tests.golden.metrics import read as logged_metrics
 
+LOGGED = ROOT / "tests/golden/metrics.json"  # by algorithm and game
 MARK = re.compile(r"<!-- (results|commands|speeds|file|metrics): (.*?) -->\n.*?<!-- end -->", re.DOTALL)
 
 
@@ -47,12 +49,14 @@ def filled(page: Path) -> str:
     return MARK.sub(table, page.read_text())
 
 
-def measured(query: str) -> Iterator[tuple[Measurement, dict[str, Any], re.Match[str]]]:
+def measured(query: str) -> Iterator[tuple[Measurement, dict[str, Any] | None, re.Match[str]]]:
+    """Yield the measurements whose name matches, with their results if there are any."""
     rows = read()
-    for one in MEASUREMENTS:
-        match = re.fullmatch(query, one.name)
-        if match and one.name in rows:
-            yield one, rows[one.name], match
+    found = [(one, re.fullmatch(query, one.name)) for one in MEASUREMENTS]
+    require(any(match for _, match in found), f"no measurement is named {query!r}: see experiments.measure --list")
+    for one, match in found:
+        if match:
+            yield one, rows.get(one.name), match
 
 
 def results(query: str) -> str:
@@ -63,6 +67,9 @@ def rows_of(query: str) -> str:
     """Return a row for each score of each measurement; one of other code names the commit that was measured."""
     lines = ["| what | won (95%, games) | took | measured |", "|---|---|---|---|"]
     for one, row, _ in measured(query):
+        if row is None:
+            lines.append(f"| {one.name} | not measured yet | | |")
+            continue
         seconds = row["seconds"]
         took = f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
         when = row["date"] if is_current(one, row) else f"at `{row['commit']}`"
@@ -94,8 +101,11 @@ def grid(query: str) -> str:
     cells: dict[str, dict[str, str]] = {}
     for one, row, match in measured(query):
         column, name = match.groups()
-        ((_, won),) = scores(one.name, row)
-        cells.setdefault(name, {})[column] = won if is_current(one, row) else f"{won} at `{row['commit']}`"
+        won = "not measured yet"
+        if row is not None:
+            ((_, won),) = scores(one.name, row)
+            won = won if is_current(one, row) else f"{won} at `{row['commit']}`"
+        cells.setdefault(name, {})[column] = won
     columns = list(dict.fromkeys(column for row in cells.values() for column in row))
     lines = [f"| won (95%, games) | {' | '.join(columns)} |", "|---" * (len(columns) + 1) + "|"]
     lines += [f"| {name} | {' | '.join(row.get(column, '') for column in columns)} |" for name, row in cells.items()]
@@ -103,7 +113,7 @@ def grid(query: str) -> str:
 
 
 def commands(query: str) -> str:
-    return "\n".join(["```", *(row["command"] for _, row, _ in measured(query)), "```"])
+    return "\n".join(["```", *(f"python -m src.{one.command}" for one, _, _ in measured(query)), "```"])
 
 
 def speeds(query: str) -> str:
@@ -129,7 +139,7 @@ def logged_by(name: str) -> str:
     """Return the algorithms that log a metric, and in which games if not in all that they fit."""
     if name.startswith("final/"):
         return "every run, at its end"
-    logged, shares = logged_metrics(), []
+    logged, shares = json.loads(LOGGED.read_text()), []
     for algo, games in logged.items():
         own = [game for game, names in games.items() if name in names or name in shipped_metrics(algo, game)]
         if own:

@@ -10,6 +10,18 @@ from src import compile_kernels
 from tests.lab import ROOT, Lab, python
 
 LOADED = """
+from numba.core import event
+
+class Compiled(event.Listener):
+    names = []
+
+    def on_start(self, event):
+        self.names.append(event.data["dispatcher"].py_func.__qualname__)
+
+    def on_end(self, event):
+        pass
+
+event.register("numba:compile", Compiled())
 import hydra
 import numpy as np
 from src import compile_kernels
@@ -29,7 +41,7 @@ kernel_linker._Files.load_overload = recorded
 hydra.initialize_config_dir({conf!r}, version_base="1.3")
 lab = ConfigLab([], 0)
 {code}
-print(loaded)
+print(loaded, Compiled.names)
 """
 
 HINT = """
@@ -67,11 +79,13 @@ agent.analyze(game, state, 3)
 
 
 @pytest.mark.slow
-def test_pages_call_only_kernels_of_the_groups():
-    """After all groups were called in one process, pages load and compile no other version of a kernel."""
+def test_after_the_command_the_pages_compile_nothing():
+    """A new process compiles nothing, and pages load no kernel beside those of the groups."""
+    python("-m", "src.compile_kernels")
+    assert python("-m", "src.compile_kernels").stdout == "", "a second time it does nothing"
     pages = (HINT.format(no_guess=False), HINT.format(no_guess=True), BOARD, MOVE)
     program = LOADED.format(conf=str(ROOT / "conf"), code="\n".join(pages))
-    assert python("-c", program).stdout.splitlines()[-1] == "[]"
+    assert python("-c", program).stdout.splitlines()[-1] == "[] []"
 
 
 def test_each_group_is_compiled_once_unless_it_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -7,6 +7,7 @@ import pytest
 
 from experiments import measure, tables
 from experiments.measure import MEASUREMENTS, Measurement
+from src.core.errors import UserError
 from tests.lab import ROOT
 
 ONE = Measurement(
@@ -86,5 +87,8 @@ def test_a_query_with_two_groups_is_a_grid(tmp_path: Path, monkeypatch: pytest.M
         "| won (95%, games) | a | b |",
         "|---|---|---|",
         "| x | 25.0% (4.6-69.9, 4, 1 drawn) | 25.0% (4.6-69.9, 4, 1 drawn) |",
-        "| y against itself | 75.0% (30.1-95.4, 4, 1 drawn) |  |",
+        "| y against itself | 75.0% (30.1-95.4, 4, 1 drawn) | not measured yet |",
     ]
+    assert "| b, y against itself | not measured yet | | |" in tables.results("b, y.*")
+    with pytest.raises(UserError, match="no measurement is named 'c'"):
+        tables.results("c")

@@ -24,9 +24,9 @@ from src.config.compose import compose_train
 from src.config.load import load_config
 from src.core.errors import UserError
 from src.core.runs import checkpoint
-from src.core.runs.metrics import is_documented
 from src.train import train
 from tests.algos.making import rows_without_times
+from tests.golden.metrics import is_documented
 from tests.lab import ROOT, Lab, Process, contents, read_json
 from tests.wandb_file import history, of_kind, offline_file, run_record, summary
 
@@ -448,3 +448,14 @@ def test_a_folder_that_cannot_be_written_to_is_named(lab: Lab):
     (lab.folder / "outputs").touch()
     done = lab.refuse("train", "logger=csv")
     assert re.fullmatch(r"error: outputs/runs/\S+ cannot be read: Not a directory\n", done.stderr)
+
+
+def test_a_script_trains_without_a_command(tmp_path: Path):
+    quick = ("algo.episodes=300", "algo.eval_every=100", "evaluation.episodes=20", "logger=csv")
+    assert train(compose_train(*quick), tmp_path / "run")["final/episodes"] == 20
+    assert read_json(tmp_path / "run/eval.json")["scores"]["random"]["episodes"] == 20
+    with pytest.raises(UserError, match=r"algo\.epsilon=7 must be a number in"):
+        train(compose_train("algo.epsilon=7"), tmp_path / "other")
+    with pytest.raises(UserError, match=r"algorithms that fit: .*ppo"):
+        train(compose_train("env=minesweeper_8x8", "algo=qlearning"), tmp_path / "other")
+    assert not (tmp_path / "other").exists()

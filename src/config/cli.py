@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr
 from fnmatch import fnmatch
+from functools import wraps
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -63,7 +64,12 @@ def hydra_command(config_name: str, rewrite: Rewrite) -> Callable[[Task], Callab
 
     def decorate(task: Task) -> Callable[[], None]:
         main = hydra.main(version_base="1.3", config_path=str(CONF), config_name=config_name)(exit_on_user_error(task))
-        return lambda: launch(main, rewrite)
+
+        @wraps(task)
+        def run() -> None:
+            launch(main, rewrite)
+
+        return run
 
     return decorate
 

@@ -101,7 +101,10 @@ class HintButton(ui.button):
         search = self._search = asyncio.create_task(begin(token))
         self.text, self.icon = self._titles[1], "close"
         try:
-            return await search
+            found = await search
+            if search is not self._search:  # cancelled after it had ended
+                raise asyncio.CancelledError
+            return found
         finally:
             token.cancel()  # stops a search that is not waited for any more
             if search is self._search:

@@ -6,8 +6,8 @@ import pytest
 from rich.console import Console
 
 from src.core.play.arena import Score, Tally, wilson_interval
-from src.core.runs.metrics import is_documented
 from src.core.runs.report import elo_metrics, score_metrics, score_table, win_rate_band, win_rate_metrics
+from tests.golden.metrics import is_documented
 
 
 def test_a_win_rate_is_logged_with_its_interval():

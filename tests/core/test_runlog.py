@@ -3,9 +3,10 @@ import csv
 import pytest
 
 from src.core.errors import UserError
-from src.core.runs.metrics import METRICS, is_documented
+from src.core.runs.metrics import METRICS
 from src.core.runs.runlog import RunLog
 from tests.core.fixed import RecordingTracker
+from tests.golden.metrics import is_documented
 
 
 def read(path):

@@ -16,6 +16,10 @@ def described(names: list[str]) -> list[str]:
     return sorted(found)
 
 
+def is_documented(name: str) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in METRICS)
+
+
 def read() -> dict[str, dict[str, list[str]]]:
     """Return the metrics by algorithm and game."""
     found: dict[str, dict[str, list[str]]] = json.loads(FILE.read_text())

@@ -411,6 +411,11 @@ def test_the_board_follows_the_action_on_a_small_screen(browser: Browser):
     browser.until(lambda: is_visible(browser, ".token.active"), "the unit that acts")
 
 
+def test_an_invalid_url_is_reported(browser: Browser):
+    browser.open("/deployment?scenario=chess")
+    browser.wait_text(".lab-problem", "scenario=chess is unknown: choose one of skirmish, mirror, siege")
+
+
 def test_a_unit_shows_its_card_and_its_range(browser: Browser):
     open_board(browser, "seed=2&scenario=classic_mirror&player_2=greedy")
     begin_battle(browser)

@@ -16,10 +16,11 @@ from src.core.play.search_interface import SearcherConfig
 from src.envs.quoridor.game import Quoridor
 from src.envs.quoridor.notation import parse_move
 from src.envs.quoridor.rules import Position
+from src.web.players import YOU
 from src.web.quoridor import panels, review
 from src.web.quoridor.board import BoardGeometry, Box, Marks, Mode, draw
 from src.web.quoridor.clock import Clock, ClockPanel, clock_text, read_clock
-from src.web.quoridor.match import MAX_VARIATIONS, SEATS, QuoridorMatch, Variations, read_variations, toward
+from src.web.quoridor.match import MAX_VARIATIONS, SEATS, QuoridorMatch, Variations, players_of, read_variations, toward
 from src.web.quoridor.page import QuoridorPage
 from src.web.quoridor.searches import Budget, Judgment, deepen, from_search, judge
 from tests.web.inner import in_tab
@@ -242,6 +243,10 @@ def test_the_list_of_moves_begins_with_whoever_moved_first():
     assert "here" in listed[4].get("class", "")
 
 
+def test_five_levels_and_three_others_can_be_chosen():
+    assert list(players_of([])) == [YOU, "easy", "normal", "hard", "hell", "deep", "mcts", "runner", "random"]
+
+
 WEIGHTS = {"path": 10, "endgame": 15, "walls": 2, "mobility": 3, "efficiency": 5}
 
 
@@ -312,6 +317,14 @@ def test_only_the_walls_of_the_mover_can_be_dragged():
     empty = GAME.read_position("e5 e6 9 0 9 d4h")
     for position, marks, own in ((MIDDLE, Marks(open=True), 1), (MIDDLE, Marks(), 0), (empty, Marks(open=True), 0)):
         assert len(parts(draw(9, position, marks), "own")) == own
+
+
+def test_a_variation_begins_like_the_match_and_leaves_it_alone():
+    match = played("e2", "e8")
+    other = match.with_moves(match.moves[:1])
+    other.play(GAME.parse_move(other.state, "d9"))
+    assert (match.names(), other.names()) == (["e2", "e8"], ["e2", "d9"])
+    assert (set(match.human_seats), set(other.human_seats)) == (set(), {0, 1})
 
 
 def test_a_clock_runs_for_one_player_and_stops():

@@ -3,7 +3,6 @@
 A test fails if a training run logs another one; `make tables` writes them into docs/metrics.md.
 """
 
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 import yaml
@@ -15,7 +14,3 @@ for _path in sorted(_HERE.parents[2].glob("envs/*/metrics.yaml")):  # beside the
     GROUPS[_game["title"]] = _game["metrics"]
 METRICS: dict[str, str] = {name: words for group in GROUPS.values() for name, words in group.items()}
 CURVES = ("eval/not_lost_share", "eval/all/win_rate", "eval/win_rate")  # the first that is logged selects checkpoints
-
-
-def is_documented(name: str) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in METRICS)

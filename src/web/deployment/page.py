@@ -344,7 +344,7 @@ class DeploymentPage(GamePage[DeploymentMatch]):
         with self._change(False, lambda words: descriptions.address_player(words, self.match.human_seats)):
             self.match.take_back()
             self.cancel_decisions()
-            self.save()
+        self.save()
 
     def wait(self) -> None:
         self.act(lambda: Command("play", (self.match.game.actions.wait_action,)))
@@ -358,9 +358,13 @@ class DeploymentPage(GamePage[DeploymentMatch]):
             self.match.play(Command("confirm_deployment", (done[0] if done else people[0],)))
 
     def place_rest(self) -> None:
-        with self._change():
-            self.match.require_human_turn()
-            self.match.place_rest()
+        try:
+            with self._change():
+                self.match.require_human_turn()
+                self.match.place_rest()
+        except UserError:
+            self.refresh(is_new=True)  # some units may have been placed
+            raise
 
     def show_moment(self, moment: object) -> None:
         """Show an earlier moment; the last one is the current state."""

@@ -81,10 +81,12 @@ class Panel:
 
     async def _board_chosen(self, event: events.ValueChangeEventArguments) -> None:
         size = await self._ask_size() if event.value == CUSTOM else str(event.value)
-        if size is not None and size != self._page.setup["board"]:
-            await self._page.choose("board", size)
-        if event.value == CUSTOM:
-            self._board.set_options(self._board_options(), value=self._page.setup["board"])
+        try:
+            if size is not None and size != self._page.setup["board"]:
+                await self._page.choose("board", size)
+        finally:
+            if event.value == CUSTOM:  # also after a refused size, so that it can be chosen again
+                self._board.set_options(self._board_options(), value=self._page.setup["board"])
 
     async def _ask_size(self) -> str | None:
         """Ask for a board size; return None if the dialog is cancelled."""

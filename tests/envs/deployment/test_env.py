@@ -17,6 +17,7 @@ from src.envs.deployment.rules.state import GameState
 from src.envs.deployment.rules.world import DEPLOYMENT
 from src.envs.two_player_env import OutcomeReward
 from tests.envs.deployment.making import (
+    COVER_MAP,
     REWARD,
     bot,
     contents,
@@ -262,6 +263,15 @@ def test_a_blocked_placement_of_the_opponent_is_an_error():
     env.step(game.actions.deploy(0, state_of(env).cell_of((2, 1))))
     with pytest.raises(UserError, match="has no free hex left"):
         env.step(game.actions.deploy(1, state_of(env).cell_of((0, 6))))
+
+
+@pytest.mark.parametrize(("changes", "covered"), [({}, 0), ({"board": {"map": COVER_MAP}}, 8)])
+def test_render_shows_the_board(changes: dict[str, Any], covered: int):
+    env = make_env(small_game(**changes), seat="first")
+    env.reset(seed=0)
+    shown = str(env.render())
+    assert "deployment, player 1 to place; left: player 1: a1 a2; player 2: b1 b2 b3" in shown
+    assert ("##" in shown, shown.count("*")) == (True, covered)
 
 
 def test_a_batch_holds_one_state_for_good():

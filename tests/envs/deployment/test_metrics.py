@@ -11,12 +11,12 @@ from src.config.build import build
 from src.config.compose import resolved
 from src.core.errors import UserError
 from src.core.play.agent import Agent, RandomAgent
-from src.core.runs.metrics import is_documented
 from src.core.runs.run import Run
 from src.envs.deployment.env import DeploymentEnv
 from src.envs.deployment.metrics import DeploymentStats
 from src.envs.deployment.vec_env import VecDeployment
 from tests.envs.deployment.making import DEADLOCK, REWARD, bot, drawn, full_game, make_env, small_game
+from tests.golden.metrics import is_documented
 from tests.lab import Lab
 from tests.test_compositions import composed
 from tests.wandb_file import history, offline_file, summary

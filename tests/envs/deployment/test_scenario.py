@@ -205,6 +205,32 @@ def test_the_largest_distance_leaves_each_army_enough_hexes(seed: int):
     assert scenarios._farthest(apart, own, others) == max(kept for kept in range(10) if fits[kept])
 
 
+def test_the_units_are_those_described():
+    """Move, toughness, save, invulnerable, hp, control, points; then the weapons: range, attacks, hit, S, AP, D."""
+    table = {
+        "rifleman": ((6, 4, 3, None, 2, 2, 18), (24, 4, 3, 4, 1, 1), (1, 3, 3, 4, 0, 1)),
+        "sergeant": ((6, 4, 3, None, 2, 2, 21), (12, 1, 3, 8, 3, 2), (1, 3, 3, 8, 2, 2)),
+        "bulwark": ((5, 5, 2, 4, 3, 1, 80), (24, 2, 3, 4, 0, 1), (1, 3, 3, 8, 2, 2)),
+        "skitterer": ((10, 3, 5, None, 1, 2, 7), None, (1, 3, 4, 3, 1, 1)),
+        "spitter": ((6, 3, 5, None, 1, 2, 6), (18, 1, 4, 5, 0, 1), (1, 1, 4, 3, 0, 1)),
+        "brute": ((6, 5, 4, None, 3, 2, 24), (24, 3, 4, 5, 1, 1), (1, 5, 3, 5, 1, 1)),
+        "stalker": ((8, 4, 5, 5, 2, 1, 19), None, (1, 4, 2, 4, 2, 1)),
+        "behemoth": ((8, 9, 2, None, 8, 3, 125), (24, 6, 4, 7, 2, 1), (1, 6, 4, 9, 2, 3)),
+    }
+    found = {}
+    for name, node in conf("profiles/warriors").items():
+        profile = scenarios.Profile.load(name, node)
+        arms = [arm and tuple(vars(arm).values()) for arm in (profile.ranged, profile.melee)]
+        found[name] = (tuple(vars(profile).values())[1:8], *arms)
+    assert found == table
+
+
+def test_the_first_scenario_is_the_one_described():
+    first, second = full_game("classic_skirmish").scenario.rosters
+    assert [unit.profile.name for unit in first] == ["rifleman"] * 4 + ["sergeant"]
+    assert [unit.profile.name for unit in second] == ["brute"] * 2 + ["skitterer"] * 4 + ["spitter"] * 3
+
+
 @pytest.mark.parametrize("zones", ["hammer", "trench", "redoubt", "corners", "pincer"])
 @pytest.mark.parametrize("scenario", ["skirmish", "mirror", "siege"])
 @pytest.mark.parametrize(("kind", "board", "profiles"), [("", "woods", "veterans"), ("classic_", "ruins", "warriors")])
@@ -263,6 +289,23 @@ def test_zones_are_fair_to_the_hex(zones: str):
     first, second = full_game(zones=zones).scenario.pools
     assert {hexgrid.turned(*one, 25, 21) for one in first} == set(second)
     assert not set(first) & set(second)
+
+
+def test_hammer_is_the_zone_it_is_said_to_be():
+    """Odd columns give player 2 one row more."""
+    first, second = full_game(zones="hammer").scenario.pools
+    assert {row for _, row in first} == set(range(13, 21))
+    assert {row for _, row in second} == set(range(8))
+    assert len(second) - len(first) == 12
+
+
+def test_the_map_is_as_described():
+    board, woods = (full_game(board=conf(f"board/{name}")).scenario.board for name in ("ruins", "woods"))
+    assert (board.cols, board.rows, len(board.walls), len(board.cover)) == (25, 21, 70, 0)
+    assert board.objectives == ((2, 10), (12, 1), (12, 10), (12, 19), (22, 10))
+    assert board.forbidden == {(col, 20) for col in range(1, 25, 2)}
+    assert all(len(board.objective_hexes(center)) == 7 for center in board.objectives)
+    assert (woods.walls, woods.objectives, len(woods.cover)) == (board.walls, board.objectives, 72)
 
 
 def test_mirrored_rosters_stand_opposite_each_other():

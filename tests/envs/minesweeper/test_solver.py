@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from experiments.minesweeper_ceiling.completions import draw_completions
 from src.core.errors import UserError
 from src.envs.minesweeper import solver
+from src.envs.minesweeper.rules import neighbors
 from src.envs.minesweeper.solver import analyze, choose, engine, forced_moves, mine_probabilities
 from src.envs.minesweeper.solver.engine import CONSISTENT, INCONSISTENT, TOO_WIDE, flatten, make_engine
 from src.envs.minesweeper.solver.probability import examine
@@ -192,6 +193,12 @@ def test_no_player_moves_where_the_mines_cannot_be(mines):
 def test_values_that_no_board_shows_are_refused(value):
     with pytest.raises(UserError, match="a position holds"):
         mine_probabilities(np.full((2, 2), value, np.int64), 1)
+
+
+def test_the_shared_neighbors_stay_as_they_are():
+    near, degree = neighbors(3, 4)
+    engine.padded_neighbors.__wrapped__(3, 4)  # as on its first call
+    assert near[0, degree[0] :].tolist() == [0] * (8 - degree[0])
 
 
 def drawn_from(visible: np.ndarray, mines: int, draws: int) -> np.ndarray:

@@ -13,6 +13,7 @@ from src.envs.minesweeper.torch_env import TorchMinesweeper
 from src.envs.minesweeper.vec_env import VecMinesweeper
 from tests.envs.minesweeper.making import BACKENDS, VARIANTS, make_batch, make_config, random_actions, set_boards
 from tests.envs.test_vector_envs import assert_same
+from tests.lab import python
 from tests.marks import mostly_slow
 
 
@@ -169,6 +170,18 @@ def excess(counts: np.ndarray, expected: np.ndarray | float) -> float:
     return float((((counts - expected) ** 2) / expected).sum() / (counts.size - 1))
 
 
+def test_every_set_of_allowed_cells_is_as_likely() -> None:
+    count, allowed = 30_000, [2, 3, 6, 7, 10, 11]
+    pool = TorchMinesweeper(1, make_config(rows=3, cols=4, mines=2), "cpu")._pool
+    pool.generator.manual_seed(0)
+    mines = pool.draw_mines(torch.full((count,), 4), torch.full((count,), 2)).flatten(1).double()
+    assert mines[:, allowed].sum() == mines.sum() == 2 * count, "the first reveal and its neighbors are free"
+    pairs = (mines.T @ mines).numpy()[np.ix_(allowed, allowed)]
+    assert excess(pairs[np.triu_indices(6, 1)], count / 15) < 2
+    amounts = torch.arange(count) % 3
+    assert torch.equal(pool.draw_mines(torch.zeros_like(amounts), amounts).sum((1, 2)), amounts)
+
+
 @pytest.mark.parametrize("safe_neighborhood", [True, False])
 def test_boards_are_drawn_as_by_the_compiled_rules(safe_neighborhood: bool) -> None:
     """Mines a cell, mines a board and cells opened by the first reveal are as frequent."""
@@ -243,3 +256,21 @@ def test_settings_that_make_no_sense_are_refused() -> None:
         TorchMinesweeper(2, make_config(rows=5, cols=5, mines=20), "cpu")
     with pytest.raises(UserError, match="backend=jax must be one of auto, numpy, torch"):
         MinesweeperEnv(config, backend="jax")  # type: ignore[arg-type]
+
+
+WITHOUT_NUMBA = """
+import sys
+sys.modules["numba"] = None
+from src.envs.minesweeper.config import EnvConfig
+from src.envs.minesweeper.reward import Reward
+from src.envs.minesweeper.torch_env import TorchMinesweeper
+board = {"H": 8, "W": 8, "mine_count": 10, "first_click": "uniform", "max_steps": 1000, "flag_actions": True}
+env = TorchMinesweeper(3, EnvConfig(**board, reward=Reward(use_flag_shaping=True)), "cpu")
+_, info = env.reset(seed=0)
+print(tuple(env.step(info["action_mask"].int().argmax(1))[0].shape))
+"""
+
+
+@pytest.mark.slow
+def test_it_runs_where_there_is_no_numba() -> None:
+    assert python("-c", WITHOUT_NUMBA).stdout == "(3, 11, 8, 8)\n"

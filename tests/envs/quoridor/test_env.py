@@ -13,7 +13,7 @@ from src.envs.quoridor.env import QuoridorEnv
 from src.envs.quoridor.game import Quoridor
 from src.envs.quoridor.reward import PathReward
 from src.envs.tictactoe.game import TicTacToe
-from tests.envs.quoridor.making import GAME, make_game
+from tests.envs.quoridor.making import GAME, START, make_game
 from tests.lab import Lab, read_json
 from tests.test_compositions import composed
 
@@ -72,6 +72,20 @@ def test_the_potential_is_the_lead_in_steps(position, lead):
     state = GAME.read_position(position)
     assert REWARD.potential(GAME, state, 0) == pytest.approx(0.1 * lead)
     assert REWARD.potential(GAME, state, 1) == pytest.approx(-0.1 * lead)
+
+
+@pytest.mark.parametrize(
+    ("moves", "rewards"),
+    [
+        (["e2"], [0.0]),  # both have made a step
+        (["d1", "e7h"], [-0.1, 0.0]),  # a wall in the way of the runner, which is on e8
+        (["d1", "a7h"], [-0.1, -0.1]),  # and one elsewhere
+    ],
+)
+def test_a_wall_in_the_way_and_a_step_forward_are_rewarded_at_once(moves, rewards):
+    env = QuoridorEnv(make_game(), RunnerAgent(), REWARD, "first", {})
+    env.reset(seed=0)
+    assert [env.step(GAME.parse_move(START, move))[1] for move in moves] == pytest.approx(rewards)
 
 
 def test_other_games_have_no_paths():

@@ -158,6 +158,13 @@ def test_it_wins_as_soon_as_it_can_and_stops_then(threads):
     assert GAME.line_names(state, result.line)[0] == "e7"
 
 
+def test_it_stops_a_runner_who_is_about_to_win():
+    state = GAME.read_position("e2 a2 5 0 0 -")
+    *_, result = make_search().deepen(state, nodes=3000)
+    load_position(BOARD, GAME.play(state, result.line[0]))
+    assert distance(BOARD, 1) > 1
+
+
 @pytest.mark.parametrize(("limit", "decided"), [(200, True), (4, False)])
 def test_the_ply_limit_is_a_draw(limit, decided):
     game = make_game(ply_limit=limit)
