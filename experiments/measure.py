@@ -73,8 +73,8 @@ def minesweeper() -> Iterator[Measurement]:
 
 def quoridor() -> Iterator[Measurement]:
     """Yield matches from random openings, both seats in turn."""
-    levels = [f"agent=alphabeta agent.difficulty={level}" for level in ("hell", "hard", "normal", "easy")]
-    players = {"hell": levels[0], "hard": levels[1], "normal": levels[2], "easy": levels[3], "runner": "agent=runner"}
+    levels = ("hell", "hard", "normal", "easy")
+    players = {level: f"agent=alphabeta agent.difficulty={level}" for level in levels} | {"runner": "agent=runner"}
     for better, worse in pairwise(players):
         yield match(f"Quoridor, {better} against {worse}", "quoridor", players[better], players[worse])
     master = "agent=master agent.seconds=0.3"
@@ -119,11 +119,11 @@ def wargame() -> Iterator[Measurement]:
 
 def training() -> Iterator[Measurement]:
     """Yield plain commands, from random weights."""
-    boards = [f"minesweeper_{board} ppo" for board in ("8x8", "16x16", "16x30")]
-    wholes = ["quoridor ppo", "deployment ppo"]
+    boards = [f"minesweeper_{board} ppo" for board in SIZES]
+    others = ["quoridor ppo", "deployment ppo"]
     cpu = [f"tictactoe {algo}" for algo in ("qlearning", "ppo", "maskable_ppo", "alphazero")]
-    cpu += [*boards[:2], "minesweeper_9x9 ppo", "minesweeper_8x8 maskable_ppo", *wholes, "quoridor nnue"]
-    for device, machine, chosen in (("cpu", "two CPU cores", cpu), ("cuda", "one GPU", [*boards, *wholes])):
+    cpu += [*boards[:2], "minesweeper_9x9 ppo", "minesweeper_8x8 maskable_ppo", *others, "quoridor nnue"]
+    for device, machine, chosen in (("cpu", "two CPU cores", cpu), ("cuda", "one GPU", [*boards, *others])):
         for pair in chosen:
             env, algo = pair.split()
             command = f"train env={env} algo={algo} device={device} logger=csv"
@@ -133,6 +133,7 @@ def training() -> Iterator[Measurement]:
 MEASUREMENTS = (*minesweeper(), *quoridor(), *wargame(), *training())
 
 
+@cache
 def code_digest(command: str) -> str:
     """Return twelve characters that identify what a command measures: settings, code and weights."""
     module, *words = shlex.split(command)

@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from experiments.bench.__main__ import HISTORY
+from experiments.bench.history import HISTORY
 from experiments.measure import MEASUREMENTS, ROOT, Measurement, is_current, read
 from experiments.model_cards import shipped
 from src.core.errors import require
@@ -32,9 +32,8 @@ MARK = re.compile(r"<!-- (results|commands|speeds|file|metrics): (.*?) -->\n.*?<
 
 
 def pages() -> list[Path]:
-    """Return the pages that ask for a table."""
-    found = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "experiments").rglob("README.md")]
-    return sorted(page for page in found if MARK.search(page.read_text()))
+    """Return the pages that may ask for tables."""
+    return sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "experiments").rglob("README.md")])
 
 
 def filled(page: Path) -> str:
@@ -139,9 +138,9 @@ def logged_by(name: str) -> str:
     """Return the algorithms that log a metric, and in which games if not in all that they fit."""
     if name.startswith("final/"):
         return "every run, at its end"
-    logged, shares = json.loads(LOGGED.read_text()), []
+    logged, shares = logged_metrics(), []
     for algo, games in logged.items():
-        own = [game for game, names in games.items() if name in names or name in shipped_metrics(algo, game)]
+        own = [game for game, names in games.items() if name in names]
         if own:
             shares.append(algo if len(own) == len(games) else f"{algo} ({', '.join(own)})")
     everyone = [algo for algo in logged if algo != "alphabeta"]
@@ -149,14 +148,18 @@ def logged_by(name: str) -> str:
 
 
 @cache
-def shipped_metrics(algo: str, game: str) -> set[str]:
-    """Return the columns of the shipped runs, which have finished games where a few steps have none."""
-    found: set[str] = set()
+def logged_metrics() -> dict[str, dict[str, set[str]]]:
+    """Return the names by algorithm and game: of a few steps, and of the shipped runs, which have finished games."""
+    logged = {
+        algo: {game: set(names) for game, names in games.items()}
+        for algo, games in json.loads(LOGGED.read_text()).items()
+    }
     for run in shipped():
         chosen = read_config(run)["composition"]
-        if chosen["algo"] == algo and chosen["env"].partition("_")[0] == game.partition("_")[0]:
-            found |= set((run / "metrics.csv").read_text().splitlines()[0].split(","))
-    return found
+        for game, names in logged[chosen["algo"]].items():
+            if game.partition("_")[0] == chosen["env"].partition("_")[0]:
+                names.update((run / "metrics.csv").read_text().splitlines()[0].split(","))
+    return logged
 
 
 def main() -> None:

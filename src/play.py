@@ -14,9 +14,9 @@ import hydra
 import numpy as np
 from omegaconf import DictConfig, OmegaConf
 
-from .config import CONF, compose
+from .config import compose
 from .config.build import build
-from .config.cli import group_options, hydra_command, refuse_multirun
+from .config.cli import group_options, hydra_command, refuse_multirun, shipped_options
 from .config.errors import as_user_errors
 from .config.load import load_config, require_known_targets
 from .config.schema import Play
@@ -61,7 +61,7 @@ class ConfigLab:
         return agent
 
     def training_groups(self) -> Mapping[str, Sequence[str]]:
-        return {group: _shipped_options(group) for group in TRAINING_GROUPS}
+        return {group: shipped_options(group) for group in TRAINING_GROUPS}
 
     def check_training(self, overrides: Sequence[str]) -> Mapping[str, str]:
         """Check a training like `src.train` before it writes anything."""
@@ -94,10 +94,6 @@ def _build_game(env: DictConfig) -> Game:
     if isinstance(game, DictConfig) and "_target_" in game:
         return build(game, "env.game")
     return build(env, "env").game
-
-
-def _shipped_options(group: str) -> list[str]:
-    return sorted(path.stem for path in (CONF / group).glob("*.yaml"))
 
 
 def _with_changes(node: DictConfig, changes: Mapping[str, Any]) -> DictConfig:

@@ -23,12 +23,11 @@ from experiments.bench import (
     quoridor_batch,
     tictactoe_qlearning,
 )
-from experiments.bench.history import Place, append, previous, table
+from experiments.bench.history import HISTORY, Place, append, previous, table
 from experiments.bench.speed import Row
 from src.core.parallel import CORES
 
 WIDTH = 126  # of the table, also where its output is not a terminal
-HISTORY = Path(__file__).parent / "history.csv"
 BENCHMARKS: dict[str, Callable[[float], list[Row]]] = {
     "minesweeper": minesweeper_env.rows,
     "ppo": ppo_throughput.rows,

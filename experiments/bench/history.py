@@ -17,6 +17,7 @@ from experiments.bench.speed import Row
 from src.core.errors import require
 from src.core.parallel import CORES
 
+HISTORY = Path(__file__).parent / "history.csv"
 COLUMNS = ["date", "commit", "machine", "versions", "name", "figure", "unit", "ratio", "peer"]
 PACKAGES = ("numpy", "numba", "torch", "sb3-contrib", "jumanji", "jax", "open_spiel")
 

@@ -135,6 +135,11 @@ def group_options(group: str) -> list[str]:
     running = GlobalHydra.instance()
     if running.is_initialized():
         return sorted(running.config_loader().get_group_options(group))
+    return shipped_options(group)
+
+
+def shipped_options(group: str) -> list[str]:
+    """Return the options of a config group in conf/."""
     return sorted(path.stem for path in (CONF / group).glob("*.yaml"))
 
 

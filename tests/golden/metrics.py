@@ -17,7 +17,7 @@ def described(names: list[str]) -> list[str]:
 
 
 def is_documented(name: str) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in METRICS)
+    return described([name])[0] in METRICS
 
 
 def read() -> dict[str, dict[str, list[str]]]:
