@@ -62,7 +62,8 @@ class RankingStore:
         write_atomic(path, json.dumps(document, indent=0) + "\n")
 
     @staticmethod
-    def import_json(path: Path) -> "RankingStore":
+    def import_json(path: Path, game: TabularGame) -> "RankingStore":
+        """Read a table of the game: canonical positions, legal moves, each once; otherwise raise `UserError`."""
         require(path.is_file(), f"there is no table at {path}")
         try:
             document = json.loads(read_regular(path, MAX_DATA_BYTES))
@@ -71,16 +72,37 @@ class RankingStore:
         match document:
             case {"version": int(version), "format": str(table_format), "rankings": list(rankings)}:
                 require(version == FORMAT_VERSION, f"{path} is a table of version {version}, not {FORMAT_VERSION}")
-                return RankingStore.from_rows(table_format, [_row(path, *row) for row in enumerate(rankings)])
+                store = RankingStore(table_format)
+                store.require_format(game)
+                for number, row in enumerate(rankings):
+                    try:
+                        store.add(row, game)
+                    except UserError as error:
+                        raise UserError(
+                            f"{path}: rankings[{number}] is {str(row)[:100]}: {str(error)[:200]}"
+                        ) from error
+                return store
         raise UserError(f'{path} is not a table: it needs a "version", a "format" and a list of "rankings"')
 
+    def require_format(self, game: TabularGame) -> None:
+        theirs, own = self.table_format, game.table_format
+        require(theirs == own, f"its table is of another game: {theirs[:100]}, not {own}")
 
-def _row(path: Path, number: int, row: Any) -> tuple[str, int, float]:
-    match row:
-        case {"state": str(state), "move": int(move), "value": int() | float() as value}:
-            if not isinstance(move, bool) and -sys.float_info.max <= value <= sys.float_info.max:
-                return state, move, float(value)
-    raise UserError(f"{path}: rankings[{number}] needs a state, a move and a finite value, but is {str(row)[:200]}")
+    def add(self, row: Any, game: TabularGame) -> None:
+        """Add a row of a JSON table; raise `UserError` if it is none of the game, or there already."""
+        match row:
+            case {"state": str(key), "move": int(move), "value": int() | float() as value}:
+                require(not isinstance(move, bool) and not isinstance(value, bool), "true and false are no numbers")
+                require(-sys.float_info.max <= value <= sys.float_info.max, "the value must be finite")
+                state = game.read_position(key)
+                canonical = game.canonical(state).key
+                require(key == canonical, f"the state must be canonical, {canonical}")
+                legal = game.legal_actions(state)
+                require(move in legal, f"the move must be legal, one of {legal}")
+                require(self.get(key, move) is None, "the state and the move are in the table already")
+                self.set(key, move, float(value))
+            case _:
+                raise UserError("a row needs a state, a move and a value")
 
 
 class QTableAgent(Agent):
@@ -92,17 +114,10 @@ class QTableAgent(Agent):
     def __init__(self, store: RankingStore, shortcuts: bool) -> None:
         self.store, self.shortcuts = store, shortcuts
 
-    @classmethod
-    def load(cls, path: str, shortcuts: bool) -> "QTableAgent":
-        return cls(RankingStore.import_json(Path(path)), shortcuts)
-
     def check(self, game: Game) -> None:
         super().check(game)
         assert isinstance(game, TabularGame)
-        require(
-            game.table_format == self.store.table_format,
-            f"its table is of another game: {self.store.table_format}, not {game.table_format}",
-        )
+        self.store.require_format(game)
 
     def decide(self, game: TabularGame, view: Any, rng: np.random.Generator) -> Decision:  # type: ignore[override]
         """`info` has the rule that chose the move, the symmetry of the table lookup, and the best value."""
@@ -121,6 +136,19 @@ class QTableAgent(Agent):
         values = action_values(self.store, game, view)
         ranked = sorted(values, key=lambda action: -values[action])[:count]
         return [Line(f"{values[action]:.2f}", (action,)) for action in ranked]
+
+
+class QTableFile(QTableAgent):
+    """The table of a file, which is read once the game is known: every row must be a position and a move of it."""
+
+    def __init__(self, path: str, shortcuts: bool) -> None:
+        super().__init__(RankingStore("none yet"), shortcuts)
+        self.path = Path(path)
+
+    def check(self, game: Game) -> None:
+        Agent.check(self, game)
+        assert isinstance(game, TabularGame)
+        self.store = RankingStore.import_json(self.path, game)
 
 
 def action_values(store: RankingStore, game: TabularGame, state: Any) -> dict[int, float]:

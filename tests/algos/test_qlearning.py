@@ -7,19 +7,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from src.algos import qlearning
 from src.algos.qlearning import (
     QLearning,
     QTableAgent,
+    QTableFile,
     RankingStore,
     Turn,
     action_values,
     blocking_move,
+    elo_against_baseline,
     lost_lines,
     update_q,
     winning_move,
 )
 from src.core.errors import UserError
 from src.core.play.agent import RandomAgent, SelfPlay
+from src.core.play.arena import evaluate
 from src.core.play.curriculum import Curriculum
 from src.core.runs.run import Run
 from src.envs.tictactoe.game import TicTacToe
@@ -50,6 +54,10 @@ def fit(directory, seed, opponent=None, **changes):
     config = {"seed": seed, "checkpoint_seconds": 1e9, "composition": {}}
     with Run(directory, config, None) as run:
         return QLearning(**(SETTINGS | changes)).fit(environment(opponent or SelfPlay()), Curriculum({}, None), run)
+
+
+def one_value(move, value):
+    return RankingStore.from_rows(GAME.table_format, [("." * 9, move, value)])
 
 
 def decide(state, rows=(), shortcuts=True):
@@ -110,6 +118,47 @@ def test_targets_change_sign_between_the_players():
     assert action_values(store, GAME, turns[2].state)[1] == 0.0
 
 
+def test_a_value_further_ahead_is_discounted():
+    learner, store = QLearning(**(SETTINGS | {"gamma": 0.5})), RankingStore(GAME.table_format)
+    turns = [Turn("XX.OO....", 0, 8), Turn("XX.OO...X", 1, 5)]  # X does not win at once, so O does
+    error = learner.learn_from(turns, -1, environment(SelfPlay()), store)
+    assert action_values(store, GAME, turns[1].state)[5] == 1.0
+    assert action_values(store, GAME, turns[0].state)[8] == -0.5
+    assert error == 0.75, "the mean of |1| and |-0.5|"
+
+
+@pytest.mark.parametrize(("epsilon", "best_share"), [(0.0, 1.0), (0.25, 0.75 + 0.25 / 9), (1.0, 1 / 9)])
+def test_a_share_epsilon_of_the_moves_is_drawn_from_all(epsilon, best_share):
+    learner, store = QLearning(**(SETTINGS | {"epsilon": epsilon, "untried_first": False})), one_value(4, 1.0)
+    rng = np.random.default_rng(0)
+    moves = [learner.explore(GAME, store, "." * 9, rng) for _ in range(2000)]
+    assert abs(moves.count(4) / 2000 - best_share) < 0.04
+    assert set(moves) == ({4} if epsilon == 0 else set(range(9)))
+
+
+@pytest.mark.parametrize(("untried_first", "expected"), [(True, set(range(9)) - {4}), (False, {4})])
+def test_untried_moves_come_first_if_asked_for(untried_first, expected):
+    learner, store = QLearning(**(SETTINGS | {"epsilon": 0, "untried_first": untried_first})), one_value(4, 1.0)
+    rng = np.random.default_rng(0)
+    assert {learner.explore(GAME, store, "." * 9, rng) for _ in range(200)} == expected
+
+
+def test_analysis_ranks_the_best_move_first():
+    lines = QTableAgent(one_value(4, 0.5), shortcuts=False).analyze(GAME, "." * 9, 3)
+    assert [(line.actions, line.score) for line in lines] == [((4,), "0.50"), ((0,), "0.00"), ((1,), "0.00")]
+
+
+@pytest.mark.parametrize(("baseline", "games"), [(RandomAgent(), 100), (QTableAgent(one_value(0, 0), True), 2)])
+def test_elo_needs_many_games_unless_both_players_repeat_theirs(monkeypatch, baseline, games):
+    env, played = environment(SelfPlay()), []
+    env.baselines = {"first": baseline}
+    monkeypatch.setattr(
+        qlearning, "evaluate", lambda *args, **kwargs: played.append(args[3]) or evaluate(*args, **kwargs)
+    )
+    elo_against_baseline(env, QTableAgent(one_value(4, 0.5), shortcuts=True), seed=0)
+    assert played == [games]
+
+
 def test_win_in_one_takes_the_lowest_winning_move():
     two_ways = ".OXO..XOX"  # X wins at 4 and at 5
     assert winning_move(GAME, two_ways) == 4
@@ -146,6 +195,17 @@ def test_ties_go_to_the_lowest_move_on_the_board(state):
     assert decide(state, rows, shortcuts=False).action == GAME.legal_actions(state)[0]
 
 
+@given(st.sampled_from(OPEN_STATES), st.integers(0, 2**32))
+def test_the_same_position_and_table_give_the_same_move(state, seed):
+    canonical = GAME.canonical(state)
+    values = np.random.default_rng(seed).integers(0, 3, 9) / 2
+    rows = [(canonical.key, move, values[move]) for move in range(9)]
+    agent = QTableAgent(RankingStore.from_rows(GAME.table_format, rows), shortcuts=False)
+    chosen = {agent.decide(GAME, state, np.random.default_rng(number)).action for number in range(5)}
+    best = max(GAME.legal_actions(state), key=lambda move: (values[canonical.moves[move]], -move))
+    assert chosen == {best}
+
+
 @given(st.sampled_from(OPEN_STATES))
 def test_telemetry_tells_how_the_table_was_read(state):
     why = decide(state).info
@@ -158,9 +218,29 @@ def test_telemetry_tells_how_the_table_was_read(state):
 def test_json_round_trip(tmp_path):
     agent = fit(tmp_path, 0, episodes=300)
     exported = tmp_path / "qtable.json"
-    assert list(RankingStore.import_json(exported)) == list(agent.store)
+    assert list(RankingStore.import_json(exported, GAME)) == list(agent.store)
     for row in json.loads(exported.read_text())["rankings"]:
         assert GAME.canonical(row["state"]).key == row["state"], "exported states are canonical"
+
+
+def test_an_export_is_sorted_whatever_was_learned_first(tmp_path):
+    store, path = RankingStore(GAME.table_format), tmp_path / "table.json"
+    for row in (("....X....", 8, 0.5), ("....X....", 0, 0.25), (".........", 4, 1.0)):
+        store.set(*row)
+    store.export_json(path)
+    assert [(row["state"], row["move"]) for row in json.loads(path.read_text())["rankings"]] == [
+        (".........", 4),
+        ("....X....", 0),
+        ("....X....", 8),
+    ]
+
+
+def table(rows, version=1, table_format=GAME.table_format):
+    return json.dumps({"version": version, "format": table_format, "rankings": rows})
+
+
+def row(state=".........", move=0, value=0.5):
+    return {"state": state, "move": move, "value": value}
 
 
 @pytest.mark.parametrize(
@@ -169,35 +249,47 @@ def test_json_round_trip(tmp_path):
         ("{", "not a table in JSON"),
         ("[" * 100000, "not a table in JSON"),
         ("[]", "not a table"),
-        ('{"version": 2, "format": "f", "rankings": []}', "version 2"),
+        (table([], version=2), "version 2"),
+        (table([], version=0), "version 0"),
+        (table([], table_format="chess"), "another game: chess"),
         ('{"version": 1, "rankings": []}', "format"),
         ('{"version": 1, "format": "f"}', "rankings"),
-        ('{"version": 1, "format": "f", "rankings": [{"state": "...", "move": 1}]}', r"rankings\[0\]"),
-        ('{"version": 1, "format": "f", "rankings": [{"state": "", "move": "1", "value": 0}]}', r"rankings\[0\]"),
-        ('{"version": 1, "format": "f", "rankings": [{"state": "", "move": true, "value": 0}]}', r"rankings\[0\]"),
-        ('{"version": 1, "format": "f", "rankings": [{"state": "", "move": 1, "value": NaN}]}', r"rankings\[0\]"),
-        (f'{{"version": 1, "format": "f", "rankings": [{{"state": "", "move": 1, "value": 1{"0" * 400}}}]}}', "finite"),
+        (table([{"state": ".........", "move": 1}]), r"rankings\[0\].*needs a state"),
+        (table([row(), row(move="1")]), r"rankings\[1\].*needs a state"),
+        (table([row(move=True)]), r"rankings\[0\].*no numbers"),
+        (table([row(value=True)]), r"rankings\[0\].*no numbers"),
+        (table([row(value=float("nan"))]), r"rankings\[0\].*finite"),
+        (table([row(value=10**400)]), r"rankings\[0\].*finite"),
+        (table([row(state="hello", move=99)]), r"rankings\[0\].*nine cells"),
+        (table([row(state="X........", move=1)]), r"rankings\[0\].*canonical, \.\.\.\.\.\.\.\.X"),
+        (table([row(), row(state="....X....", move=4)]), r"rankings\[1\].*legal, one of \[0, 1, 2, 3, 5, 6, 7, 8\]"),
+        (table([row(state="....OOXXX", move=0)]), r"rankings\[0\].*legal, one of \[\]"),
+        (table([row(), row(move=1), row(value=1)]), r"rankings\[2\].*already"),
+        (table([row(state="x" * 100_000)]), r"rankings\[0\]"),
     ],
 )
-def test_a_malformed_table_is_refused(tmp_path, content, message):
+def test_a_malformed_table_is_refused_in_one_sentence(tmp_path, content, message):
     path = tmp_path / "table.json"
     path.write_text(content)
-    with pytest.raises(UserError, match=message):
-        RankingStore.import_json(path)
+    with pytest.raises(UserError, match=message) as refusal:
+        RankingStore.import_json(path, GAME)
+    assert len(str(refusal.value)) < 500, "a row is not repeated whole"
+
+
+def test_a_table_of_a_file_is_read_for_the_game(tmp_path):
+    path = tmp_path / "table.json"
+    path.write_text(table([row(move=7)]))
+    agent = QTableFile(str(path), shortcuts=False)
+    agent.check(GAME)
+    assert agent.decide(GAME, "." * 9, RNG).action == 7
+    with pytest.raises(UserError, match="another game"):
+        agent.check(TicTacToe(symmetric=False))
 
 
 @pytest.mark.parametrize("row", [["...", 1, "x"], ["...", 1, None], ["...", True, 1.0], [7, 1, 1.0], ["...", 1], "x"])
 def test_a_checkpoint_with_other_rows_is_refused(row):
     with pytest.raises(ValueError, match=r"finite value|unpack"):
         QLearning(**SETTINGS).load_agent({"format": "f", "table": [["...", 1, 0.5], row]})
-
-
-def test_a_refused_row_is_not_repeated_whole(tmp_path):
-    path = tmp_path / "table.json"
-    path.write_text(json.dumps({"version": 1, "format": "f", "rankings": [{"state": "x" * 100_000}]}))
-    with pytest.raises(UserError) as refusal:
-        RankingStore.import_json(path)
-    assert len(str(refusal.value)) < 500
 
 
 @pytest.mark.parametrize("change", [{"episodes": 0}, {"lr": 0}, {"gamma": 2}, {"epsilon": -0.1}, {"eval_every": 0}])

@@ -275,7 +275,7 @@ class GamePositions:
 
 
 class TabularGame(TwoPlayerGame[State]):
-    """A game small enough for a Q-table, with a key for each position."""
+    """A game small enough for a Q-table; the key of a position is its canonical image, by `write_position`."""
 
     table_format: str  # identifies the game and its keys; a table of another format cannot be used
 
