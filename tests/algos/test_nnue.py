@@ -4,6 +4,7 @@ import io
 import math
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import torch
 
 from src.algos.alphabeta import AlphaBetaAgent, DifficultyConfig
 from src.algos.nnue.agent import EvaluationAgent, EvaluationNetwork, PlayConfig, numpy_weights
-from src.algos.nnue.games import PROVEN, GamePlan, SelfPlayConfig, evaluation_of, play_game, stored_score
+from src.algos.nnue.games import PROVEN, GamePlan, PlayedGame, SelfPlayConfig, evaluation_of, play_game, stored_score
 from src.algos.nnue.learning import NNUE, Dataset, NNUETrainer, score_scale, unpacked, win_probabilities
 from src.core.errors import UserError
 from src.core.parallel import ordered_results
@@ -241,6 +242,30 @@ def test_a_time_limit_ends_games_and_training(tmp_path: Path):
     rows = rows_without_times(tmp_path)
     assert [float(row["step"]) for row in rows] == [32, 64]
     assert [float(row["train/episodes"]) for row in rows] == [1, 1]
+
+
+def test_games_in_progress_end_with_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Otherwise the processes that play them would go on."""
+    ended, play = [], NNUE.play_games
+
+    def play_games(*arguments: Any) -> Iterator[PlayedGame]:
+        try:
+            yield from play(*arguments)
+        finally:
+            ended.append(True)
+
+    monkeypatch.setattr(NNUE, "play_games", play_games)
+    with run_in(tmp_path) as run:
+        trainer = nnue(games=50).trainer(quoridor(), NO_CURRICULUM, run)
+
+        def update() -> None:
+            trainer._play_game()
+            raise ZeroDivisionError
+
+        monkeypatch.setattr(trainer, "update", update)
+        with pytest.raises(ZeroDivisionError):
+            trainer.fit()
+        assert ended == [True]
 
 
 @pytest.mark.slow

@@ -152,9 +152,12 @@ def test_analysis_ranks_the_best_move_first():
 def test_elo_needs_many_games_unless_both_players_repeat_theirs(monkeypatch, baseline, games):
     env, played = environment(SelfPlay()), []
     env.baselines = {"first": baseline}
-    monkeypatch.setattr(
-        qlearning, "evaluate", lambda *args, **kwargs: played.append(args[3]) or evaluate(*args, **kwargs)
-    )
+
+    def counted(game, agent, opponent, games, *others, **named):
+        played.append(games)
+        return evaluate(game, agent, opponent, games, *others, **named)
+
+    monkeypatch.setattr(qlearning, "evaluate", counted)
     elo_against_baseline(env, QTableAgent(one_value(4, 0.5), shortcuts=True), seed=0)
     assert played == [games]
 

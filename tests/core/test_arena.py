@@ -130,5 +130,7 @@ def test_repetitions_of_one_game_are_no_sample():
     require_varied(Dicey(symmetric=True), FirstMove(), FirstMove(), opening_plies=0, episodes=100)
     require_varied(GAME, FirstMove(), FirstMove(), opening_plies=2, episodes=100)
     require_varied(GAME, FirstMove(), FirstMove(), opening_plies=0, episodes=2)
+    with pytest.raises(UserError, match="or episodes=2"):
+        require_varied(GAME, FirstMove(), FirstMove(), opening_plies=0, episodes=3)
     require_varied(GAME, FirstMove(), RandomAgent(), opening_plies=0, episodes=100)
     require_varied(GAME, FirstMove(), None, opening_plies=0, episodes=100)

@@ -5,8 +5,18 @@ import math
 import pytest
 from rich.console import Console
 
+from src.core.play.agent import RandomAgent
 from src.core.play.arena import Score, Tally, wilson_interval
-from src.core.runs.report import elo_metrics, score_metrics, score_table, win_rate_band, win_rate_metrics
+from src.core.runs.report import (
+    elo_metrics,
+    first_baseline,
+    score_metrics,
+    score_table,
+    win_rate_band,
+    win_rate_metrics,
+)
+from tests.algos.making import minesweeper, versus
+from tests.core.fixed import FirstMove
 from tests.golden.metrics import is_documented
 
 
@@ -30,6 +40,13 @@ def test_the_final_evaluation_has_names_of_its_own():
     # One win and one draw against the first baseline, and one more draw: 2 of 3 points.
     assert metrics["final/elo"] == pytest.approx(400 * math.log10(2))
     assert not any("elo" in name for name in score_metrics(scores, players=1)), "nobody to be compared with"
+
+
+def test_the_first_baseline_is_the_opponent_of_two_player_games():
+    first, other = FirstMove(), RandomAgent()
+    assert first_baseline(versus(baselines={"first": first, "other": other})) is first
+    assert isinstance(first_baseline(versus(baselines={})), RandomAgent)
+    assert first_baseline(minesweeper()) is None
 
 
 def test_elo_is_logged_with_its_interval():

@@ -1,4 +1,4 @@
-"""Golden files: transcripts of games and names of metrics as regression tests. `make golden` regenerates them."""
+"""Golden files: games, names of metrics and short training runs as regression tests. `make golden` regenerates them."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +11,7 @@ from src.core.play.game import TwoPlayerGame
 from src.envs.quoridor.game import Quoridor
 from src.envs.tictactoe.game import TicTacToe
 from tests.algos.test_alphabeta import make_agent
-from tests.golden import deployment, metrics, minesweeper
+from tests.golden import deployment, metrics, minesweeper, training
 
 FOLDER = Path(__file__).parent
 LEVELS = {
@@ -50,3 +50,4 @@ if __name__ == "__main__":
     for name, play in PLAYTHROUGHS.items():
         (FOLDER / name).write_text(play())
     metrics.FILE.write_text(metrics.regenerate())
+    training.FILE.write_text(training.regenerate())
