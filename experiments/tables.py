@@ -8,6 +8,7 @@ A page asks for a table by a comment, and has it up to the next `<!-- end -->`:
     <!-- speeds: Quoridor.* -->                    the latest lines of bench/history.csv
     <!-- file: table.md -->                        a table that a study has written
     <!-- metrics: Every run -->                    a group of metrics, what they mean and who logs them
+    <!-- clauses: quoridor -->                     what the source document of a game requires, and the tests of it
 """
 
 import csv
@@ -18,6 +19,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from experiments.bench.history import HISTORY
 from experiments.measure import MEASUREMENTS, ROOT, Measurement, is_current, read
 from experiments.model_cards import shipped
@@ -27,8 +30,9 @@ from src.core.play.arena import wilson_interval
 from src.core.runs.config_file import read_config
 from src.core.runs.metrics import GROUPS
 
+CLAUSES = ROOT / "docs/clauses.yaml"
 LOGGED = ROOT / "tests/golden/metrics.json"  # by algorithm and game
-MARK = re.compile(r"<!-- (results|commands|speeds|file|metrics): (.*?) -->\n.*?<!-- end -->", re.DOTALL)
+MARK = re.compile(r"<!-- (results|commands|speeds|file|metrics|clauses): (.*?) -->\n.*?<!-- end -->", re.DOTALL)
 
 
 def pages() -> list[Path]:
@@ -41,7 +45,7 @@ def filled(page: Path) -> str:
 
     def table(mark: re.Match[str]) -> str:
         kind, query = mark.groups()
-        make = {"results": results, "commands": commands, "speeds": speeds, "metrics": metrics}
+        make = {"results": results, "commands": commands, "speeds": speeds, "metrics": metrics, "clauses": clauses}
         content = (page.parent / query).read_text().strip() if kind == "file" else make[kind](query)
         return f"<!-- {kind}: {query} -->\n\n{content}\n\n<!-- end -->"
 
@@ -160,6 +164,24 @@ def logged_metrics() -> dict[str, dict[str, set[str]]]:
             if game.partition("_")[0] == chosen["env"].partition("_")[0]:
                 names.update((run / "metrics.csv").read_text().splitlines()[0].split(","))
     return logged
+
+
+def clauses(game: str) -> str:
+    """Return the clauses that the defaults do not follow, with the option that does, then all with their tests."""
+    rows = yaml.safe_load(CLAUSES.read_text())[game]
+    fields = ("clause", "document", "ours", "why", "option")
+    lines = ["| the default differs | document | ours | why | as in the document |", "|---|---|---|---|---|"]
+    lines += [f"| {' | '.join(cell(row, field) for field in fields)} |" for row in rows if "ours" in row]
+    lines += ["", "| clause | met | test |", "|---|---|---|"]
+    for row in rows:
+        met = "by default" if "option" not in row else cell(row, "option")
+        path, _, test = row["test"].partition("::")
+        lines.append(f"| {row['clause']} | {met} | `{Path(path).name}::{test}` |")
+    return "\n".join(lines)
+
+
+def cell(row: dict[str, str], field: str) -> str:
+    return f"`{row[field]}`" if field == "option" and row[field] != "none" else row[field]
 
 
 def main() -> None:

@@ -1,16 +1,22 @@
-"""Plant a fixed sample of small faults in `src`, one at a time, and count those that the fast tests detect.
+"""Plant one-line faults in the source, one at a time, and count those that the fast tests detect.
 
-    python -m experiments.mutants --jobs 2                 # 100 mutants, one to two hours on two cores
-    python -m experiments.mutants --only 17                # repeat one of them, with the output of the tests
-    python -m experiments.mutants --list                   # print the sample
+    python -m experiments.mutants --jobs 2                                   # 200 mutants, two hours on two cores
+    python -m experiments.mutants --files "src/envs/quoridor/rules.py" --count 20 --seed 7
+    python -m experiments.mutants --only 17                                  # repeat one, with the output of the tests
+    python -m experiments.mutants --list                                     # print the sample
 
-The sample follows from the seed and the source. The tests that mirror a file run first, then all other fast ones.
+The sample follows from the seed and the source: as many mutants of each area (rules, metrics, learning, search), or of
+the files given. The tests that mirror a file run first, then those that name its module, then all other fast ones.
+`--results FILE` adds every outcome to a file of JSON lines, and does not repeat what was detected there; the default
+is the file that the page of this study is written from.
 """
 
 import argparse
 import ast
+import json
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -21,7 +27,23 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import NamedTuple
 
+import yaml
+
 ROOT = Path(__file__).resolve().parents[2]
+FOLDER = Path(__file__).parent
+AREAS = {
+    "rules": ("src/envs/*/rules.py", "src/envs/*/rules/*.py", "src/envs/*/*_rules.py", "src/envs/*/game.py"),
+    "metrics": (
+        *("src/envs/*/metrics.py", "src/envs/*/reward.py", "src/envs/*/step_report.py"),
+        *("src/core/play/arena.py", "src/core/play/rating.py", "src/core/runs/report.py"),
+    ),
+    "learning": ("src/algos/**/*.py", "src/nets/*.py", "src/envs/*/teachers.py", "src/core/play/curriculum.py"),
+    "search": (
+        *("src/envs/quoridor/search/*.py", "src/envs/minesweeper/solver/*.py", "src/envs/deployment/bots/*.py"),
+        *("src/algos/alphabeta.py", "src/algos/mcts.py", "src/algos/alphazero/search.py"),
+    ),
+}
+RESULTS_TEST = "tests/test_results.py"  # fails whenever measured code changes, whatever the change does
 HANGS = 1200.0  # seconds after which the tests are stopped: the mutant does not end, so it is detected
 SWAPS: dict[type[ast.AST], str] = {
     **{ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "=="},
@@ -29,6 +51,8 @@ SWAPS: dict[type[ast.AST], str] = {
     **{ast.Add: "-", ast.Sub: "+", ast.Mult: "+", ast.FloorDiv: "*", ast.Div: "*", ast.Mod: "//"},
     **{ast.And: "or", ast.Or: "and", ast.BitAnd: "|", ast.BitOr: "&"},
 }
+OPPOSITES = {"min": "max", "max": "min", "argmin": "argmax", "argmax": "argmin", "any": "all", "all": "any"}
+LEFT_OUT = {"abs", "sorted", "reversed", "detach"}  # calls that are replaced by what they are called on
 
 
 class Mutant(NamedTuple):
@@ -44,7 +68,7 @@ class Mutant(NamedTuple):
 
 
 def find_mutants(path: Path) -> Iterator[Mutant]:
-    """Yield the faults that can be planted in a file: other operators, numbers and conditions, and calls left out."""
+    """Yield the faults that fit on a line: other operators, functions, numbers and conditions, and calls left out."""
     source = path.read_bytes()
     starts = [0]
     for line in source.splitlines(keepends=True):
@@ -61,9 +85,9 @@ def find_mutants(path: Path) -> Iterator[Mutant]:
         return f"({ast.unparse(node)})"
 
     tree = ast.parse(source)
-    annotations = {id(one) for node in ast.walk(tree) for one in _annotations(node)}
+    without_effect = {id(one) for node in ast.walk(tree) for one in _without_effect(node)}
     for node in ast.walk(tree):
-        if id(node) in annotations:
+        if id(node) in without_effect or getattr(node, "lineno", 0) != getattr(node, "end_lineno", 0):
             continue
         if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in SWAPS:
             yield replace(node, f"{text(node.left)} {SWAPS[type(node.ops[0])]} {text(node.comparators[0])}")
@@ -73,18 +97,31 @@ def find_mutants(path: Path) -> Iterator[Mutant]:
             yield replace(node, f"({f' {SWAPS[type(node.op)]} '.join(map(text, node.values))})")
         elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             yield replace(node, text(node.operand))
-        elif isinstance(node, ast.If | ast.While | ast.IfExp):
-            yield replace(node.test, f"(not {text(node.test)})")
         elif isinstance(node, ast.Constant) and isinstance(node.value, bool):
             yield replace(node, str(not node.value))
         elif isinstance(node, ast.Constant) and isinstance(node.value, int | float):
             yield replace(node, f"({node.value!r} + 1)")
         elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
             yield replace(node, "pass")
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute):
+            name = node.func.id if isinstance(node.func, ast.Name) else node.func.attr
+            if name in OPPOSITES:
+                yield replace(node, re.sub(rf"\b{name}\(", f"{OPPOSITES[name]}(", text(node), count=1))
+            elif name in LEFT_OUT:
+                yield replace(node, text(node.func.value if isinstance(node.func, ast.Attribute) else node.args[0]))
+        if isinstance(node, ast.IfExp):
+            yield replace(node.test, f"(not {text(node.test)})")
+    for node in ast.walk(tree):  # these have lines below
+        if not isinstance(node, ast.If | ast.While) or id(node) in without_effect:
+            continue
+        if node.test.lineno == node.test.end_lineno:
+            yield replace(node.test, f"(not {text(node.test)})")
 
 
-def _annotations(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield what has no effect at run time: annotations, and conditions for type checkers."""
+def _without_effect(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield what tests need not notice: annotations, conditions for type checkers, messages and assertions."""
+    if isinstance(node, ast.JoinedStr | ast.Assert | ast.Raise):
+        yield from ast.walk(node)
     for name in ("annotation", "returns"):
         if isinstance(part := getattr(node, name, None), ast.AST):
             yield from ast.walk(part)
@@ -92,15 +129,25 @@ def _annotations(node: ast.AST) -> Iterator[ast.AST]:
         yield node
 
 
-def draw_sample(count: int, seed: int) -> list[Mutant]:
-    found = [mutant for path in sorted((ROOT / "src").rglob("*.py")) for mutant in find_mutants(path)]
-    return random.Random(seed).sample(found, count)
+def draw_sample(files: list[str], count: int, seed: int) -> list[Mutant]:
+    """Draw from the files, or equally many from each area if none are given."""
+    groups = [tuple(files)] if files else list(AREAS.values())
+    sample: list[Mutant] = []
+    for number, patterns in enumerate(groups):
+        paths = sorted({path for pattern in patterns for path in ROOT.glob(pattern) if path.suffix == ".py"})
+        found = [mutant for path in paths for mutant in find_mutants(path) if mutant not in sample]
+        share = count // len(groups) + (number < count % len(groups))
+        if share > len(found):
+            sys.exit(f"error: {' '.join(patterns)} has {len(found)} mutants: set --count to at most that")
+        sample += random.Random(f"{seed} {number}").sample(found, share)
+    return sample
 
 
 class Laboratory:
     """A copy of the checkout in which mutants are planted."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, tests: list[str]) -> None:
+        """`tests` are the last to run: all that may detect a mutant."""
         tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
         for name in filter(None, tracked.split("\0")):
             if (ROOT / name).is_file():
@@ -110,41 +157,46 @@ class Laboratory:
         (folder / "names/boardlab").symlink_to(folder / "src")  # before the installed package, which is the checkout
         if (kernels := ROOT / "src/__pycache__/kernels").is_dir():
             shutil.copytree(kernels, folder / "src/__pycache__/kernels")
-        self.folder = folder
+        self.folder, self.tests = folder, tests
 
     def detects(self, mutant: Mutant | None, quiet: bool = True) -> bool:
-        """Whether a fast test fails with the mutant, or without any if it is None."""
+        """Whether a fast test fails with the mutant, or with a line without effect in every file if it is None."""
         if mutant is None:
-            return self._fails(["tests"], quiet)
+            sources = {path: path.read_bytes() for path in (self.folder / "src").rglob("*.py")}
+            for path, source in sources.items():
+                path.write_bytes(source + b"\nWITHOUT_EFFECT = 1\n")
+            failed = self._fails(self.tests, quiet)
+            for path, source in sources.items():
+                path.write_bytes(source)
+            return failed
         path = self.folder / mutant.file
         source = path.read_bytes()
         path.write_bytes(source[: mutant.start] + mutant.new.encode() + source[mutant.end :])
         try:
-            first = self._mirror(mutant.file)
-            return (first != "tests" and self._fails([first], quiet)) or self._fails(["tests"], quiet)
+            return any(self._fails(tests, quiet) for tests in self._stages(mutant.file))
         finally:
             path.write_bytes(source)
 
-    def _mirror(self, file: str) -> str:
-        """Return the folder or file of tests for a file of `src`."""
+    def _stages(self, file: str) -> Iterator[list[str]]:
+        """Yield the tests of a file of `src`, nearest first: those that mirror it, that name its module, and all."""
         path = Path("tests", *Path(file).parts[1:])
         named = path.with_name(f"test_{path.name}")
-        if (self.folder / named).exists():
-            return str(named)
-        return str(next(parent for parent in path.parents if (self.folder / parent).is_dir()))
+        folder = next(parent for parent in path.parents if (self.folder / parent).is_dir())
+        mirror = named if (self.folder / named).exists() else folder
+        if mirror != Path("tests"):
+            yield [str(mirror)]
+        module = ".".join(Path(file).with_suffix("").parts)
+        parent = module.rpartition(".")[0]
+        names = re.compile(rf"from {re.escape(module)} import|from {re.escape(parent)} import .*\b{path.stem}\b")
+        tests = sorted((self.folder / "tests").rglob("test_*.py"))
+        near = [str(test.relative_to(self.folder)) for test in tests if names.search(test.read_text())]
+        if near:
+            yield near
+        yield self.tests
 
     def _fails(self, tests: list[str], quiet: bool) -> bool:
-        command = [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-x",
-            "-q",
-            "-p",
-            "no:cacheprovider",
-            "-m",
-            "not browser and not slow",
-        ]
+        command = [sys.executable, "-m", "pytest", "-o", "addopts=", "-x", "-q", "-p", "no:cacheprovider"]
+        command += ["-m", "not browser and not slow", f"--ignore={RESULTS_TEST}"]
         environment = os.environ | {"PYTHONPATH": f"{self.folder / 'names'}", "OMP_NUM_THREADS": "1"}
         with tempfile.TemporaryDirectory() as scratch:
             process = subprocess.Popen(
@@ -165,23 +217,54 @@ class Laboratory:
                     process.wait()
 
 
+def read(path: Path) -> dict[str, bool]:
+    """Return whether each recorded mutant was detected, by its text."""
+    rows = [json.loads(line) for line in path.read_text().splitlines()] if path.is_file() else []
+    return {row["mutant"]: row["detected"] for row in rows}
+
+
+def write_table(results: dict[str, bool]) -> None:
+    """Write the page's table: detected mutants by area, and the others with the reason in `survivors.yaml`."""
+    reasons = yaml.safe_load((FOLDER / "survivors.yaml").read_text()) or {}
+    lines = ["| area | mutants | detected |", "|---|---|---|"]
+    left = dict(results)
+    for area, patterns in AREAS.items():
+        own = {name: left.pop(name) for name in list(left) if _is_of(name, patterns)}
+        lines.append(f"| {area} | {len(own)} | {sum(own.values())} |")
+    lines += [f"| all | {len(results)} | {sum(results.values())} ({sum(results.values()) / len(results):.1%}) |", ""]
+    lines += ["| not detected | why |", "|---|---|"]
+    for name, detected in sorted(results.items()):
+        if not detected:
+            lines.append(f"| `{name}` | {reasons.get(name, 'no reason found: a test is missing')} |")
+    (FOLDER / "table.md").write_text("\n".join(lines) + "\n")
+
+
+def _is_of(mutant: str, patterns: tuple[str, ...]) -> bool:
+    path = ROOT / mutant.partition(":")[0]
+    return any(path in ROOT.glob(pattern) for pattern in patterns)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=100, help="mutants of the sample (100)")
+    parser.add_argument("--files", nargs="+", default=[], help="patterns of source files (the four areas)")
+    parser.add_argument("--count", type=int, default=200, help="mutants of the sample (200)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=1, help="mutants tested at a time")
+    parser.add_argument("--tests", nargs="+", default=["tests"], help="what runs last: all that may detect a mutant")
+    parser.add_argument("--results", type=Path, default=FOLDER / "results.jsonl", help="file of outcomes")
     parser.add_argument("--only", type=int, help="number of the mutant to test alone")
     parser.add_argument("--list", action="store_true", help="print the sample")
     options = parser.parse_args()
-    sample = draw_sample(options.count, options.seed)
+    sample = draw_sample(options.files, options.count, options.seed)
     if options.list:
         print(*(f"{number}: {mutant}" for number, mutant in enumerate(sample)), sep="\n")
         return
+    known = read(options.results)
     with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(options.jobs) as pool:
         free: SimpleQueue[Laboratory] = SimpleQueue()
         for job in range(options.jobs):
             Path(name, str(job)).mkdir()
-            free.put(Laboratory(Path(name, str(job))))
+            free.put(Laboratory(Path(name, str(job)), options.tests))
 
         def test(mutant: Mutant | None) -> bool:
             laboratory = free.get()
@@ -195,11 +278,16 @@ def main() -> None:
             return
         if test(None):
             sys.exit("error: the fast tests fail without a mutant: run make test")
-        detected = 0
-        for number, (mutant, found) in enumerate(zip(sample, pool.map(test, sample), strict=True)):
-            detected += found
-            print(f"{number}: {'detected' if found else 'NOT DETECTED'} {mutant}", flush=True)
-        print(f"{detected} of {len(sample)} mutants are detected by the fast tests")
+        to_do = [mutant for mutant in sample if not known.get(str(mutant))]
+        for mutant, detected in zip(to_do, pool.map(test, to_do), strict=True):
+            known[str(mutant)] = detected
+            with options.results.open("a") as file:
+                file.write(json.dumps({"mutant": str(mutant), "detected": detected}) + "\n")
+            print("detected" if detected else "NOT DETECTED", mutant, flush=True)
+    found = {str(mutant): known[str(mutant)] for mutant in sample}
+    print(f"{sum(found.values())} of {len(found)} mutants are detected by the fast tests")
+    if options.results == FOLDER / "results.jsonl":
+        write_table(found)
 
 
 if __name__ == "__main__":
