@@ -15,7 +15,7 @@ from src.envs.minesweeper.reward import Reward
 from src.envs.minesweeper.torch_env import TorchMinesweeper
 from src.envs.minesweeper.variant import HIDDEN
 from src.envs.minesweeper.vec_env import VecMinesweeper
-from tests.envs.minesweeper.making import make_env
+from tests.envs.minesweeper.making import BACKENDS, make_batch, make_env
 from tests.test_compositions import composed
 
 STEP, CELL = -1e-4, 0.01
@@ -168,8 +168,9 @@ def test_check_env(settings: dict, first_click: str) -> None:
         ({"mine_density": [0.2, 0.1]}, r"mine_density=\[0.2, 0.1\]"),
         ({"mine_density": 0.2}, "mine_density=0.2"),
         ({"mine_density": ["a", "b"]}, "mine_density="),
-        ({"mine_density": [0.5, 0.9]}, "58 mines do not fit on a 8x8 board"),
-        ({"mine_density": [0.001, 0.1]}, "0 mines on a 8x8 board"),
+        ({"mine_density": [0.5, 0.9]}, "57 mines do not fit on a 8x8 board"),
+        ({"mine_density": [0.001, 0.01]}, "contains no whole number of mines on a 8x8 board.*at least 1/64 wide"),
+        ({"mine_density": [0.13, 0.14]}, r"mine_density=\[0.13, 0.14\] contains no whole number of mines"),
         ({"max_steps": 0}, "max_steps=0"),
         ({"first_click": "corner"}, "first_click=corner must be one of agent, uniform"),
         ({"compact": True, "progress": True}, "compact.*progress"),
@@ -183,6 +184,37 @@ def test_check_env(settings: dict, first_click: str) -> None:
 def test_impossible_settings_are_refused_with_their_numbers(settings: dict, message: str) -> None:
     with pytest.raises(UserError, match=message):
         make_env(**settings)
+
+
+@pytest.mark.parametrize(
+    ("rows", "cols", "band", "expected"),
+    [
+        (8, 8, [0.12, 0.2], (8, 12)),
+        (16, 30, [0.12, 0.2], (58, 96)),
+        (8, 8, [0.001, 0.1], (1, 6)),
+        (5, 10, [0.14, 0.58], (7, 29)),  # in floating point 0.14 * 50 is above 7 and 0.58 * 50 below 29
+        (4, 4, [0.25, 0.25], (4, 4)),
+    ],
+)
+def test_the_mine_count_stays_inside_the_density_band(
+    rows: int, cols: int, band: list[float], expected: tuple[int, int]
+) -> None:
+    env = make_env(rows=rows, cols=cols, mine_density=band)
+    assert env.game.mine_range == expected
+
+
+def test_every_backend_draws_the_whole_density_band_and_nothing_else() -> None:
+    counts = set(range(8, 13))  # 12.5% to 18.75% of 64 cells
+    settings = {"mine_density": [0.12, 0.2], "first_click": "uniform"}
+    for backend in BACKENDS:
+        batch = make_batch(backend, 500, **settings)
+        batch.reset(seed=0)
+        assert set(np.asarray(batch.mine_mask()).sum((1, 2)).tolist()) == counts, backend
+    env, drawn = make_env(**settings), set()
+    for seed in range(200):
+        env.reset(seed=seed)
+        drawn.add(int(env.mine_mask().sum()))
+    assert drawn == counts
 
 
 def test_unknown_settings_and_negative_penalties_are_named() -> None:
