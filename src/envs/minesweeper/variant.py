@@ -13,8 +13,9 @@ from ...core.ranges import Bounds, Interval, check_fields
 
 HIDDEN, FLAGGED = -1, -2  # codes in the player's view; revealed cells have 0..8
 MINE = 9  # code in the solution; safe cells have their number of adjacent mines
-REVEALED, FLAGS, NUMBERS = 0, 1, 2  # plane indices; the numbers 0..8 have a plane each
-BASE_PLANES = 11
+PLANES = ("revealed", "flags", *(f"adjacent_counts_{number}" for number in range(9)))  # of every observation of planes
+REVEALED, FLAGS, NUMBERS = 0, 1, 2  # their indices; NUMBERS is that of number 0
+BASE_PLANES = len(PLANES)
 
 Side = Annotated[int, Bounds(ge=1, le=1000)]  # cells along an edge
 FirstClick = Literal["agent", "uniform"]
@@ -103,8 +104,13 @@ class Encoding:
         return Layout(*places)
 
     @property
+    def channels(self) -> tuple[str, ...]:
+        """The names of the planes in their order; none if compact."""
+        return () if self.compact else PLANES + tuple(name for name in Layout._fields if getattr(self, name))
+
+    @property
     def planes(self) -> int:
-        return 0 if self.compact else BASE_PLANES + self.frontier + self.remaining_mines_ratio + self.progress
+        return len(self.channels)
 
     def space(self, rows: int, cols: int) -> spaces.Box:
         if self.compact:

@@ -15,7 +15,7 @@ from src.envs.minesweeper.reward import Reward
 from src.envs.minesweeper.torch_env import TorchMinesweeper
 from src.envs.minesweeper.variant import HIDDEN
 from src.envs.minesweeper.vec_env import VecMinesweeper
-from tests.envs.minesweeper.making import BACKENDS, make_batch, make_env
+from tests.envs.minesweeper.making import BACKENDS, make_batch, make_env, to_backend
 from tests.test_compositions import composed
 
 STEP, CELL = -1e-4, 0.01
@@ -120,6 +120,26 @@ def test_flags_before_the_first_reveal_are_settled_by_it() -> None:
     _, _, _, _, info = env.step(0)
     sign = 1 if env.mine_mask()[2, 2] else -1
     assert info["rewards"]["flag"] == pytest.approx(sign * 0.002)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_the_channels_are_named_in_their_order(backend: str) -> None:
+    """The planes of a board with a number revealed and a flag, found by their names; all others are empty."""
+    numbers = [f"adjacent_counts_{number}" for number in range(9)]
+    assert make_env().game.encoding.channels == ("revealed", "flags", *numbers)
+    assert make_env(compact=True).game.encoding.channels == ()
+    settings = {"rows": 1, "cols": 3, "mines": 1, "safe_neighborhood": False}
+    batch = make_batch(backend, 1, **settings, frontier=True, remaining_mines_ratio=True, progress=True)
+    channels = batch.config.encoding().channels
+    assert channels[11:] == ("frontier", "remaining_mines_ratio", "progress")
+    batch.reset(seed=0)
+    batch.step(to_backend(backend, np.array([1])))  # the middle cell, beside the only mine
+    observation = batch.step(to_backend(backend, np.array([3])))[0]  # a flag on the left one
+    planes = dict(zip(channels, np.asarray(observation)[0, :, 0].tolist(), strict=True))
+    expected: dict[str, list[float]]
+    expected = {"revealed": [0, 1, 0], "flags": [1, 0, 0], "adjacent_counts_1": [0, 1, 0], "frontier": [1, 0, 1]}
+    expected |= {"remaining_mines_ratio": [0, 0, 0], "progress": [0.5, 0.5, 0.5]}
+    assert planes == {name: expected.get(name, [0, 0, 0]) for name in channels}
 
 
 def test_frontier_mask() -> None:
