@@ -110,11 +110,38 @@ def test_both_phases_have_the_network_of_the_document_and_one_action_per_step(al
         ("ReLU", 0),
     ]
     assert [layer.num_groups for layer in net.trunk if isinstance(layer, torch.nn.GroupNorm)] == [4, 8]
+    assert [tuple(one.shape) for one in net.value_head.parameters()] == [(64, 64), (64,), (1, 64), (1,)]
+    features = torch.rand(2, 64, 8, 8)
+    net.trunk = torch.nn.Identity()
+    value = net.value_head(features.mean((2, 3))).squeeze(1)
+    assert torch.allclose(net(features).value, value), "the value is of the mean of each channel"
+    net = config.net.build((11, 8, 8), 128, aux=True)
     assert {name: tuple(one.shape[1:]) for name, one in net(torch.zeros(2, 11, 8, 8))._asdict().items()} == {
         "policy": (128,),
         "value": (),
         "aux": (8, 8),
     }
+
+
+def test_the_ladder_starts_on_a_band_of_densities_and_advances_at_the_win_rate_of_the_document():
+    cfg = composed(SPEC, "env=minesweeper_16x16", "curriculum=minesweeper_ladder")
+    ladder, env = build(cfg.curriculum, "curriculum"), build(cfg.env, "env")
+    assert (ladder.promote_at, ladder.keep) == (0.3, 0.25)
+    (first,) = ladder.warm_up.values()
+    assert (first.config.H, first.config.W, list(first.config.mine_density)) == (8, 8, [0.12, 0.2])
+    assert first.game.num_actions == 2 * 64
+    assert first.config.reward == env.config.reward
+    build(cfg.algo, "algo").check(env, ladder)
+
+
+def test_the_compute_of_the_document_can_be_chosen():
+    algo = build(composed(SPEC, "algo.compute.precision=float16").algo, "algo")
+    assert (algo.compute.precision, algo.compute.compile) == ("float16", True)
+
+
+def test_an_evaluation_plays_a_thousand_games_from_seed_0():
+    cfg = composed("env=minesweeper_8x8", config="evaluate")
+    assert (cfg.episodes, cfg.seed) == (1000, 0)
 
 
 def test_the_second_phase_starts_from_the_first(tmp_path: Path):
