@@ -12,7 +12,7 @@ from typing import Any
 from hydra.core.hydra_config import HydraConfig
 from hydra.errors import HydraException, MissingConfigException, OverrideParseException
 from hydra.types import RunMode
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import InterpolationResolutionError, OmegaConfBaseException
 
 from ..core import ranges
@@ -25,6 +25,39 @@ MAX_LISTED = 40
 MISSING_KEY = re.compile(r"Interpolation key '(.+)' not found")
 OUT_OF_MEMORY = re.compile("can't allocate memory|out of memory", re.IGNORECASE)  # as torch reports it
 EXTRAS = f"launchers and sweepers come with extras: {install_command('sweep', 'ray', 'slurm')}"
+
+# Settings by the names that the source document of Minesweeper has for them; conf/README.md has this table.
+DOCUMENT_KEYS = {
+    "H": "env.config.H",
+    "W": "env.config.W",
+    "mine_count": "env.config.mine_count",
+    "guarantee_safe_neighborhood": "env.config.guarantee_safe_neighborhood",
+    "progress_reward": "reward.progress_reward",
+    "win_reward": "reward.win_reward",
+    "loss_reward": "reward.loss_reward",
+    "step_penalty": "reward.step_penalty",
+    "invalid_penalty": "reward.invalid_penalty",
+    "flag_correct_reward": "reward.flag_correct_reward",
+    "flag_incorrect_reward": "reward.flag_incorrect_reward",
+    "use_flag_shaping": "reward.use_flag_shaping",
+    "hidden": "algo.net.hidden",
+    "ppo": "algo",
+    "num_envs": "algo.num_envs",
+    "steps_per_env": "algo.steps_per_env",
+    "mini_batches": "algo.mini_batches",
+    "ppo_epochs": "algo.epochs",
+    "gamma": "algo.gamma",
+    "gae_lambda": "algo.gae_lambda",
+    "lam": "algo.gae_lambda",
+    "clip_eps": "algo.losses.clip_range",
+    "clip_eps_v": "algo.losses.clip_range_vf",
+    "vf_coef": "algo.losses.vf_coef",
+    "ent_coef": "algo.losses.ent_coef",
+    "lr": "algo.lr",
+    "max_grad_norm": "algo.max_grad_norm",
+    "aux_mine_weight": "algo.losses.aux_coef",
+    "frontier_mask_until_updates": "algo.play.strategy.frontier_updates",
+}
 
 
 class UserExit(BaseException):
@@ -100,6 +133,9 @@ def hydra_message(causes: Sequence[BaseException]) -> str:
             name, parent = error.full_key or error.key, error.parent_node._key()
             if error.key in keys:
                 return f"{name}: {_first_line(error)}"
+            ours = DOCUMENT_KEYS.get(str(error.key))
+            if ours is not None and OmegaConf.select(error.parent_node._get_root(), ours, default=keys) is not keys:
+                return f"{name} is not a setting: type {ours}"
             if not keys and parent is not None:  # the parent is an interpolation, as env.reward is of reward
                 return f"{name} is not a setting: try {parent}.{error.key}"
             return f"{name} is not a setting: {_alternatives(str(error.key), keys)}"

@@ -11,7 +11,7 @@ between four cells. Otherwise the policy head is a dense layer for one board siz
 """
 
 from dataclasses import dataclass
-from typing import Annotated, NamedTuple, Protocol, runtime_checkable
+from typing import Annotated, Literal, NamedTuple, Protocol, runtime_checkable
 
 import torch
 import torch.nn.functional as F  # noqa: N812 (the name everybody knows)
@@ -19,6 +19,8 @@ from torch import Tensor, nn
 
 from ..core.errors import require
 from ..core.ranges import Bounds, Depth, Size
+
+ValuePool = Literal["mean", "mean_max"]
 
 
 @runtime_checkable
@@ -46,6 +48,7 @@ class CNN:
     policy_from_aux: float | None = None  # see `BoardNet`
     corner_planes: bool = False  # see `policy_head`; False for runs of earlier versions
     encoder: Encoder | None = None  # of observations (H, W)
+    value_pool: ValuePool = "mean_max"  # input of the value head, over the board
 
     def build(self, observation_shape: tuple[int, ...], num_actions: int, aux: bool = False) -> "BoardNet":
         inputs = input_planes(observation_shape, self.encoder)
@@ -59,7 +62,7 @@ class CNN:
             nn.Conv2d(self.hidden, self.hidden, 3, padding=1),
             nn.ReLU(),
         )
-        heads = HeadsConfig(num_actions, aux, self.policy_from_aux, self.corner_planes)
+        heads = HeadsConfig(num_actions, aux, self.policy_from_aux, self.corner_planes, self.value_pool)
         return BoardNet(trunk, self.hidden, observation_shape, heads, self.encoder)
 
 
@@ -73,12 +76,13 @@ class Residual:
     policy_from_aux: float | None = None  # see `BoardNet`
     corner_planes: bool = False  # see `policy_head`; False for runs of earlier versions
     encoder: Encoder | None = None  # of observations (H, W)
+    value_pool: ValuePool = "mean_max"  # input of the value head, over the board
 
     def build(self, observation_shape: tuple[int, ...], num_actions: int, aux: bool = False) -> "BoardNet":
         tower = residual_tower(self.channels, self.blocks, self.pool_every)
         stem = nn.Conv2d(input_planes(observation_shape, self.encoder), self.channels, 3, padding=1)
         trunk = nn.Sequential(stem, *tower, nn.ReLU())
-        heads = HeadsConfig(num_actions, aux, self.policy_from_aux, self.corner_planes)
+        heads = HeadsConfig(num_actions, aux, self.policy_from_aux, self.corner_planes, self.value_pool)
         return BoardNet(trunk, self.channels, observation_shape, heads, self.encoder)
 
 
@@ -113,6 +117,7 @@ class HeadsConfig:
     aux: bool  # predict the auxiliary task of the game
     policy_from_aux: float | None
     corner_planes: bool
+    value_pool: ValuePool
 
 
 class BoardNet(nn.Module):
@@ -136,7 +141,9 @@ class BoardNet(nn.Module):
         self.trunk, self.encoder = trunk, encoder
         board = observation_shape[-2:]
         self.policy_head = policy_head(channels, board, config.num_actions, config.corner_planes)
-        self.value_head = nn.Sequential(nn.Linear(2 * channels, 64), nn.ReLU(), nn.Linear(64, 1))
+        self.value_pool = config.value_pool
+        inputs = channels if config.value_pool == "mean" else 2 * channels
+        self.value_head = nn.Sequential(nn.Linear(inputs, 64), nn.ReLU(), nn.Linear(64, 1))
         self.aux_head = nn.Conv2d(channels, 1, 1) if config.aux else None
         self.aux_weight: nn.Parameter | None = None
         if config.policy_from_aux is not None:
@@ -179,7 +186,8 @@ class BoardNet(nn.Module):
                 known = aux.detach() if aux_logits is None else aux_logits
                 safety = -self.aux_weight * known.flatten(1)
                 policy = policy + F.pad(safety, (0, policy.shape[1] - safety.shape[1]))
-            return Heads(policy, self.value_head(pooled(features)).squeeze(-1), aux)
+            summary = features.mean(dim=(2, 3)) if self.value_pool == "mean" else pooled(features)
+            return Heads(policy, self.value_head(summary).squeeze(-1), aux)
 
 
 def policy_head(channels: int, board: tuple[int, ...], num_actions: int, corner_planes: bool) -> nn.Sequential:

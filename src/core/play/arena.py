@@ -78,7 +78,9 @@ class Score:
     outcomes: list[int | None]  # +1, 0 or -1 per game, in order; None if it was aborted
     seats: list[int]  # the agent's seat in each game
     seconds: float
-    metrics: dict[str, float]  # means per game of `Game.episode_metrics` and of the agent's counters
+    metrics: dict[
+        str, float
+    ]  # means of `Game.episode_metrics` and of the agent's counters, over the games that have them
     groups: list[str | None] = field(default_factory=list)  # `Game.group` of each game
 
     @property
@@ -106,6 +108,7 @@ class _GameInProgress:
     seat: int  # of the evaluated agent
     outcome: int | None = None  # for seat 0
     counters: Counter[str] = field(default_factory=Counter)
+    decisions: int = 0  # of the evaluated agent, each of one or several actions
     on_position: Callable[[Any], None] = lambda state: None  # called after every action
 
     def play(self, game: Game, action: int) -> None:
@@ -162,7 +165,10 @@ def evaluate(
         outcomes=[result.outcome for result in results],
         seats=[result.seat for result in results],
         seconds=time.perf_counter() - began,
-        metrics={key: float(np.mean([result.metrics[key] for result in results])) for key in results[0].metrics},
+        metrics={
+            key: float(np.mean([result.metrics[key] for result in results if key in result.metrics]))
+            for key in dict.fromkeys(key for result in results for key in result.metrics)
+        },
         groups=[result.group for result in results],
     )
 
@@ -265,6 +271,7 @@ def _move(game: Game, group: list[_GameInProgress]) -> None:
         if decision.action is None:
             match.outcome = outcome_for_seat(seat, -1)
             continue
+        match.decisions += seat == match.seat
         match.play(game, decision.action)
         assert not decision.plan or game.players == 1, "with two players the other one moves in between"
         for action in decision.plan:
@@ -275,8 +282,13 @@ def _move(game: Game, group: list[_GameInProgress]) -> None:
 
 
 def _game_result(game: Game, agent: Agent, match: _GameInProgress) -> _GameResult:
-    """Each counter x gives two metrics: its value, and whether the game was won while it stayed 0."""
+    """Each counter x gives two metrics: its value, and whether the game was won while it stayed 0.
+
+    In one-player games a decision may plan several actions, so decisions are counted beside the steps of the game.
+    """
     metrics, outcome = dict(game.episode_metrics(match.state)), match.own_outcome(game)
+    if game.players == 1:
+        metrics["decisions"] = match.decisions
     for key in agent.counters:
         metrics[key] = match.counters[key]
         metrics[f"won_without_{key}"] = outcome == 1 and match.counters[key] == 0

@@ -101,7 +101,7 @@ class Game(ABC, Generic[State, View]):
         return state  # type: ignore[return-value]  # games with hidden information override it
 
     def episode_metrics(self, state: State) -> dict[str, float]:
-        """Return metrics of a finished game to average, besides the outcome."""
+        """Return metrics of a finished game, besides the outcome, to average over the games that have them."""
         return {}
 
     def group(self, state: State) -> str | None:

@@ -201,9 +201,12 @@ class Minesweeper(Variant, Game[Position, View]):
 
     def episode_metrics(self, state: Position) -> dict[str, float]:
         game, steps = state.boards.games[0], int(state.result[0]["steps"])
+        status = int(game["status"])  # still PLAYING if the player gave up or reached the step limit
         return {
-            "safe_revealed": 1 - int(game["safe_left"]) / (self.cells - int(game["mines"])),
+            "avg_progress": 1 - int(game["safe_left"]) / (self.cells - int(game["mines"])),
             "steps": float(steps),
+            **({"steps_to_win": float(steps)} if status == WON else {}),
+            **({"steps_to_loss": float(steps)} if status == LOST else {}),
             "invalid_rate": int(state.result[0]["invalid_steps"]) / max(steps, 1),
             **{f"reward_{name}": amount for name, amount in state.reward_totals.items()},
         }

@@ -5,7 +5,7 @@ or in which order batches are made, so a stream can be produced by many threads,
 """
 
 import threading
-from collections.abc import Callable
+from abc import ABC, abstractmethod
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -27,6 +27,7 @@ from .variant import MINE as MINE_CODE
 
 STATES = 1 << 16
 UNKNOWN_VALUE = -1.0  # the game is unfinished or left the teacher's line of play
+MAX_GAMES = 10_000  # in a row without a position to label
 EARLY = 8  # one of the first EARLY guesses of a game may be random
 PROMISING = 8  # number of best guesses to draw from
 
@@ -43,15 +44,17 @@ class LabeledBatch(NamedTuple):
 
 @kernel
 def _play_exactly(
-    boards: Boards, e: Engine, batch: LabeledBatch, used: int, fewest: int, most: int, uniform: bool
+    boards: Boards, e: Engine, batch: LabeledBatch, used: int, fewest: int, most: int, uniform: bool, guesses: bool
 ) -> int:
     """Label all safe cells as good actions, or else the best guess, with exact probabilities for every cell.
+
+    Without `guesses`, positions in which no cell is certain are played but not written, the blank board among them.
 
     In half of the games one of the first guesses is drawn among the promising ones, if there are that many, so that the
     data also covers other guesses.
     """
     game, visible, probability, moves = boards.games[0], boards.visible[0], e.probability, e.moves
-    used = _start(boards, batch, used, fewest, most, uniform)
+    used = _start(boards, batch, used, fewest, most, guesses and not uniform)
     first = used  # the first row without a win probability
     random_guess = below(game, 2 * EARLY)  # its index among the guesses
     guess = 0
@@ -76,7 +79,10 @@ def _play_exactly(
                     rules.reveal(boards, 0, moves[k])
             continue
         choice, chance = take_risk(visible, game.mines, e, log_completions)
-        batch.good_actions[used - 1, choice] = True
+        if guesses:
+            batch.good_actions[used - 1, choice] = True
+        else:
+            used -= 1  # the next row overwrites it
         if chance != NOT_SEARCHED:
             batch.win_probability[first:used] = chance
             first = used
@@ -98,13 +104,13 @@ def _play_exactly(
 
 
 @kernel
-def _start(boards: Boards, batch: LabeledBatch, used: int, fewest: int, most: int, uniform: bool) -> int:
-    """Start a game with a uniformly drawn reveal; if the player makes it, all cells are good and it is a row of its
-    own.
+def _start(boards: Boards, batch: LabeledBatch, used: int, fewest: int, most: int, write_blank: bool) -> int:
+    """Start a game with a uniformly drawn reveal; the blank board before it is a row in which all cells are good, if
+    asked for.
     """
     game, cells = boards.games[0], boards.visible.shape[1]
     rules.start_game(boards, 0, fewest, most)
-    if not uniform:
+    if write_blank:
         batch.observation[used], batch.aux_target[used] = boards.visible[0], game.mines / cells
         batch.good_actions[used, :cells] = True
         used += 1
@@ -122,15 +128,13 @@ def _write_row(batch: LabeledBatch, used: int, visible: np.ndarray, probability:
 
 
 @kernel
-def _play_by_rules(
-    boards: Boards, e: Engine, batch: LabeledBatch, used: int, fewest: int, most: int, uniform: bool
-) -> int:
+def _play_by_rules(boards: Boards, e: Engine, batch: LabeledBatch, used: int, fewest: int, most: int) -> int:
     """Label one forced move, drawn at random; positions without one are guessed and not written."""
     game, visible, number, known = boards.games[0], boards.visible[0], boards.number[0], e.known
     moves = np.zeros(2 * visible.size, np.int32)
     flags = batch.good_actions.shape[1] > visible.size
     first = used
-    used = _start(boards, batch, used, fewest, most, uniform)
+    used = _start(boards, batch, used, fewest, most, False)
     while game.status == PLAYING and used < batch.win_probability.size:
         if not deduce(visible, game.mines, e):
             break
@@ -162,10 +166,12 @@ def _play_by_rules(
     return used
 
 
-class Teacher:
+class Teacher(ABC):
     """Plays games and labels the positions with its actions."""
 
-    play: ClassVar[Callable]  # plays one game, until its end or the rows are full; returns the rows used
+    @abstractmethod
+    def play(self, game: Minesweeper, boards: Boards, engine: Engine, batch: LabeledBatch, used: int) -> int:
+        """Play one game, until its end or the rows are full; return the number of rows used."""
 
     def check(self, game: Game) -> None:
         require(isinstance(game, Minesweeper), "this teacher plays Minesweeper only: choose another")
@@ -193,9 +199,15 @@ class Teacher:
             np.zeros(flat, np.float32),
             np.full(rows, UNKNOWN_VALUE, np.float32),
         )
-        used = 0
+        used = games = 0
         while used < rows:
-            used = type(self).play(boards, engine, batch, used, *game.mine_range, game.first_click == "uniform")
+            before, used = used, self.play(game, boards, engine, batch, used)
+            games = 0 if used > before else games + 1
+            require(
+                games < MAX_GAMES,
+                f"{MAX_GAMES:,} games on this {game.rows}x{game.cols} board had no position in which a move is "
+                "certain: choose teacher@algo.teacher=exact, which also labels guesses, or another board",
+            )
         hidden = batch.observation < 0
         target = np.where(hidden, batch.aux_target, -1).astype(np.float16)
         return batch._replace(
@@ -208,10 +220,21 @@ class Teacher:
 class ExactTeacher(Teacher):
     """Computes exact probabilities, searches for the best guess, and labels all safe cells."""
 
-    play = staticmethod(_play_exactly)
+    guesses: ClassVar[bool] = True  # also label positions in which no cell is certain
+
+    def play(self, game: Minesweeper, boards: Boards, engine: Engine, batch: LabeledBatch, used: int) -> int:
+        uniform = game.first_click == "uniform"
+        return _play_exactly(boards, engine, batch, used, *game.mine_range, uniform, self.guesses)
+
+
+class NoGuessTeacher(ExactTeacher):
+    """Leaves out the positions in which no cell is certain."""
+
+    guesses = False
 
 
 class RulesTeacher(Teacher):
     """Applies the two classic rules, labels one forced move at a time; its aux targets are the true mines."""
 
-    play = staticmethod(_play_by_rules)
+    def play(self, game: Minesweeper, boards: Boards, engine: Engine, batch: LabeledBatch, used: int) -> int:
+        return _play_by_rules(boards, engine, batch, used, *game.mine_range)

@@ -1,5 +1,6 @@
 """The variants of Minesweeper, the codes of cells and the format of observations, shared by all implementations."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Literal, NamedTuple
@@ -12,8 +13,9 @@ from ...core.ranges import Bounds, Interval, check_fields
 
 HIDDEN, FLAGGED = -1, -2  # codes in the player's view; revealed cells have 0..8
 MINE = 9  # code in the solution; safe cells have their number of adjacent mines
-REVEALED, FLAGS, NUMBERS = 0, 1, 2  # plane indices; the numbers 0..8 have a plane each
-BASE_PLANES = 11
+PLANES = ("revealed", "flags", *(f"adjacent_counts_{number}" for number in range(9)))  # of every observation of planes
+REVEALED, FLAGS, NUMBERS = 0, 1, 2  # their indices; NUMBERS is that of number 0
+BASE_PLANES = len(PLANES)
 
 Side = Annotated[int, Bounds(ge=1, le=1000)]  # cells along an edge
 FirstClick = Literal["agent", "uniform"]
@@ -29,7 +31,7 @@ class Variant:
     _: KW_ONLY
     safe_neighborhood: bool = True  # the first reveal keeps its neighbors free of mines too
     first_click: FirstClick = "agent"  # "uniform": the game plays the first reveal on a random cell
-    mine_density: Sequence[float] | None = None  # [low, high]: the mine count is drawn from this fraction of the cells
+    mine_density: Sequence[float] | None = None  # [low, high]: the mine count is drawn, this fraction of the cells
     max_steps: Interval | None = None  # None: no limit
     flag_actions: bool = True  # False: actions reveal only
 
@@ -57,7 +59,14 @@ class Variant:
             return self.mines, self.mines
         match list(self.mine_density) if isinstance(self.mine_density, Sequence) else self.mine_density:
             case [int() | float() as low, int() | float() as high] if 0 < low <= high < 1:
-                return round(low * self.cells), round(high * self.cells)
+                # Rounded first, as 0.14 * 50 is 7.000000000000001 and must be 7 mines, not 8.
+                fewest, most = math.ceil(round(low * self.cells, 6)), math.floor(round(high * self.cells, 6))
+                if fewest > most:
+                    raise UserError(
+                        f"mine_density={[low, high]} contains no whole number of mines on a {self.rows}x{self.cols} "
+                        f"board: make the band at least 1/{self.cells} wide"
+                    )
+                return fewest, most
             case other:
                 raise UserError(f"mine_density={other}: expected [low, high] with 0 < low <= high < 1")
 
@@ -95,8 +104,13 @@ class Encoding:
         return Layout(*places)
 
     @property
+    def channels(self) -> tuple[str, ...]:
+        """The names of the planes in their order; none if compact."""
+        return () if self.compact else PLANES + tuple(name for name in Layout._fields if getattr(self, name))
+
+    @property
     def planes(self) -> int:
-        return 0 if self.compact else BASE_PLANES + self.frontier + self.remaining_mines_ratio + self.progress
+        return len(self.channels)
 
     def space(self, rows: int, cols: int) -> spaces.Box:
         if self.compact:

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from src.core.errors import UserError
-from src.core.play.agent import RandomAgent
+from src.core.play.agent import Agent, Decision, RandomAgent
 from src.core.play.arena import evaluate
+from src.core.play.game import Game
 from src.envs.minesweeper.agents import ExactAgent, HybridAgent, RulesAgent
 from src.envs.minesweeper.game import Minesweeper, View
 from src.envs.minesweeper.make_boards import main as make_boards
@@ -28,6 +29,55 @@ def test_metrics_count_guesses():
     rules = evaluate(GAME, RulesAgent(), None, 200, seed=2)
     assert rules.metrics["guess"] == 0
     assert rules.metrics["won_without_guess"] == rules.total.win_rate, "who never guesses wins without a guess or not"
+
+
+class Scripted(Agent):
+    """Plays given decisions, then gives up; in every game from the start."""
+
+    games_in_step = 1
+
+    def __init__(self, *decisions: Decision) -> None:
+        self.decisions, self.left = decisions, iter(decisions)
+
+    def decide(self, game: Game, view: View, rng: np.random.Generator) -> Decision:
+        if (view.visible >= 0).sum() == 1:  # a new game
+            self.left = iter(self.decisions)
+        return next(self.left, Decision(None))
+
+
+@pytest.mark.parametrize(
+    ("decisions", "expected"),
+    [
+        ([Decision(2, plan=[4, 2, 6])], {"avg_progress": 1.0, "steps": 3, "steps_to_win": 3, "decisions": 1}),
+        ([Decision(2), Decision(4), Decision(6)], {"avg_progress": 1, "steps": 3, "steps_to_win": 3, "decisions": 3}),
+        ([Decision(2), Decision(1, plan=[4])], {"avg_progress": 0.5, "steps": 2, "steps_to_loss": 2, "decisions": 2}),
+        ([Decision(2)], {"avg_progress": 0.5, "steps": 1, "decisions": 1}),  # gives up
+    ],
+)
+def test_steps_are_counted_by_outcome_and_alike_for_one_or_several_reveals_per_decision(decisions, expected):
+    """The cells of the board `_*_*_*_`, of which the first one is open, are revealed by themselves."""
+    game = Minesweeper(1, 7, 3, safe_neighborhood=False)
+    score = evaluate(game, Scripted(*decisions), None, 2, 0, [game.start(0, [1, 3, 5]) for _ in range(2)])
+    names = ("avg_progress", "steps", "steps_to_win", "steps_to_loss", "decisions")
+    assert {name: score.metrics[name] for name in names if name in score.metrics} == expected
+
+
+def test_steps_to_win_and_loss_are_means_over_those_games():
+    score = evaluate(GAME, ExactAgent(), None, 100, seed=2)
+    won, lost = score.total.wins, score.total.losses
+    assert lost > 5
+    both = won * score.metrics["steps_to_win"] + lost * score.metrics["steps_to_loss"]
+    assert both == pytest.approx(100 * score.metrics["steps"])
+    assert score.metrics["steps_to_win"] > score.metrics["steps_to_loss"]
+
+
+def test_the_command_reports_them(lab: Lab):
+    arguments = ("env=minesweeper_8x8", "agent=random", "episodes=20", "json=out.json")
+    shown = lab.succeed("evaluate", *arguments).stdout
+    assert all(name in shown for name in ("avg progress", "steps to loss", "decisions"))
+    measured = read_json(lab.folder / "out.json")["metrics"]
+    assert measured["steps_to_loss"] == measured["steps"] == measured["decisions"]
+    assert "steps_to_win" not in measured, "none of them was won"
 
 
 def test_playing_in_step_and_alone_is_the_same():

@@ -15,7 +15,7 @@ from src.envs.minesweeper.reward import Reward
 from src.envs.minesweeper.torch_env import TorchMinesweeper
 from src.envs.minesweeper.variant import HIDDEN
 from src.envs.minesweeper.vec_env import VecMinesweeper
-from tests.envs.minesweeper.making import make_env
+from tests.envs.minesweeper.making import BACKENDS, make_batch, make_env, to_backend
 from tests.test_compositions import composed
 
 STEP, CELL = -1e-4, 0.01
@@ -122,6 +122,26 @@ def test_flags_before_the_first_reveal_are_settled_by_it() -> None:
     assert info["rewards"]["flag"] == pytest.approx(sign * 0.002)
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_the_channels_are_named_in_their_order(backend: str) -> None:
+    """The planes of a board with a number revealed and a flag, found by their names; all others are empty."""
+    numbers = [f"adjacent_counts_{number}" for number in range(9)]
+    assert make_env().game.encoding.channels == ("revealed", "flags", *numbers)
+    assert make_env(compact=True).game.encoding.channels == ()
+    settings = {"rows": 1, "cols": 3, "mines": 1, "safe_neighborhood": False}
+    batch = make_batch(backend, 1, **settings, frontier=True, remaining_mines_ratio=True, progress=True)
+    channels = batch.config.encoding().channels
+    assert channels[11:] == ("frontier", "remaining_mines_ratio", "progress")
+    batch.reset(seed=0)
+    batch.step(to_backend(backend, np.array([1])))  # the middle cell, beside the only mine
+    observation = batch.step(to_backend(backend, np.array([3])))[0]  # a flag on the left one
+    planes = dict(zip(channels, np.asarray(observation)[0, :, 0].tolist(), strict=True))
+    expected: dict[str, list[float]]
+    expected = {"revealed": [0, 1, 0], "flags": [1, 0, 0], "adjacent_counts_1": [0, 1, 0], "frontier": [1, 0, 1]}
+    expected |= {"remaining_mines_ratio": [0, 0, 0], "progress": [0.5, 0.5, 0.5]}
+    assert planes == {name: expected.get(name, [0, 0, 0]) for name in channels}
+
+
 def test_frontier_mask() -> None:
     """It allows all hidden cells while there is no frontier, and every flag."""
     env = make("..... ..*.. .....", frontier_mask=True, frontier=True)
@@ -168,8 +188,9 @@ def test_check_env(settings: dict, first_click: str) -> None:
         ({"mine_density": [0.2, 0.1]}, r"mine_density=\[0.2, 0.1\]"),
         ({"mine_density": 0.2}, "mine_density=0.2"),
         ({"mine_density": ["a", "b"]}, "mine_density="),
-        ({"mine_density": [0.5, 0.9]}, "58 mines do not fit on a 8x8 board"),
-        ({"mine_density": [0.001, 0.1]}, "0 mines on a 8x8 board"),
+        ({"mine_density": [0.5, 0.9]}, "57 mines do not fit on a 8x8 board"),
+        ({"mine_density": [0.001, 0.01]}, "contains no whole number of mines on a 8x8 board.*at least 1/64 wide"),
+        ({"mine_density": [0.13, 0.14]}, r"mine_density=\[0.13, 0.14\] contains no whole number of mines"),
         ({"max_steps": 0}, "max_steps=0"),
         ({"first_click": "corner"}, "first_click=corner must be one of agent, uniform"),
         ({"compact": True, "progress": True}, "compact.*progress"),
@@ -183,6 +204,37 @@ def test_check_env(settings: dict, first_click: str) -> None:
 def test_impossible_settings_are_refused_with_their_numbers(settings: dict, message: str) -> None:
     with pytest.raises(UserError, match=message):
         make_env(**settings)
+
+
+@pytest.mark.parametrize(
+    ("rows", "cols", "band", "expected"),
+    [
+        (8, 8, [0.12, 0.2], (8, 12)),
+        (16, 30, [0.12, 0.2], (58, 96)),
+        (8, 8, [0.001, 0.1], (1, 6)),
+        (5, 10, [0.14, 0.58], (7, 29)),  # in floating point 0.14 * 50 is above 7 and 0.58 * 50 below 29
+        (4, 4, [0.25, 0.25], (4, 4)),
+    ],
+)
+def test_the_mine_count_stays_inside_the_density_band(
+    rows: int, cols: int, band: list[float], expected: tuple[int, int]
+) -> None:
+    env = make_env(rows=rows, cols=cols, mine_density=band)
+    assert env.game.mine_range == expected
+
+
+def test_every_backend_draws_the_whole_density_band_and_nothing_else() -> None:
+    counts = set(range(8, 13))  # 12.5% to 18.75% of 64 cells
+    settings = {"mine_density": [0.12, 0.2], "first_click": "uniform"}
+    for backend in BACKENDS:
+        batch = make_batch(backend, 500, **settings)
+        batch.reset(seed=0)
+        assert set(np.asarray(batch.mine_mask()).sum((1, 2)).tolist()) == counts, backend
+    env, drawn = make_env(**settings), set()
+    for seed in range(200):
+        env.reset(seed=seed)
+        drawn.add(int(env.mine_mask().sum()))
+    assert drawn == counts
 
 
 def test_unknown_settings_and_negative_penalties_are_named() -> None:

@@ -92,7 +92,7 @@ def test_game_and_env_play_alike(first_click: str, frontier_mask: bool, flag_act
             assert (game.outcome(state) is not None) == (terminated or truncated)
         assert (outcome == 1) == info["won"]
         metrics = game.episode_metrics(state)
-        assert metrics["safe_revealed"] == info["safe_revealed"]
+        assert metrics["avg_progress"] == info["safe_revealed"]
         assert metrics["invalid_rate"] == info["invalid_steps"] / info["steps"]
         assert {name: metrics[f"reward_{name}"] for name in COMPONENTS} == pytest.approx(paid)
 

@@ -85,6 +85,24 @@ def test_single_numbers_leave_nothing_undone(drawn):
         assert not undecided or 0 < missing < len(undecided)
 
 
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(positions())
+def test_moves_of_the_documents_two_rules_are_forced(drawn):
+    """The rules by their text, on the drawn flags that are forced: other flags may be wrong."""
+    visible, mines = drawn
+    flags = {cell for kind, cell in forced_moves(np.where(visible < 0, HIDDEN, visible), mines) if kind == "flag"}
+    right = np.isin(np.arange(visible.size), list(flags)).reshape(visible.shape)
+    visible = np.where((visible == FLAGGED) & ~right, HIDDEN, visible).astype(np.int8)
+    forced, near = forced_moves(visible, mines), engine.padded_neighbors(*visible.shape)
+    for number in np.flatnonzero(visible >= 0):
+        around = [cell for cell in near[number].tolist() if cell >= 0 and visible.flat[cell] < 0]
+        unflagged = [cell for cell in around if visible.flat[cell] == HIDDEN]
+        if visible.flat[number] == len(around) - len(unflagged):
+            assert {("reveal", cell) for cell in unflagged} <= set(forced)
+        if visible.flat[number] == len(around):
+            assert {("flag", cell) for cell in unflagged} <= set(forced)
+
+
 def test_mine_count_settles_the_rest():
     visible = np.array([[HIDDEN, 1, HIDDEN, HIDDEN, HIDDEN]], np.int8)
     assert forced_moves(visible, 1) == []

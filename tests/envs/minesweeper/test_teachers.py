@@ -4,7 +4,7 @@ import pytest
 from src.core.errors import UserError
 from src.envs.minesweeper.game import Minesweeper
 from src.envs.minesweeper.solver import analyze, choose, forced_moves
-from src.envs.minesweeper.teachers import UNKNOWN_VALUE, ExactTeacher, RulesTeacher, Teacher
+from src.envs.minesweeper.teachers import UNKNOWN_VALUE, ExactTeacher, NoGuessTeacher, RulesTeacher, Teacher
 from src.envs.minesweeper.variant import Encoding
 from src.envs.tictactoe.game import TicTacToe
 
@@ -14,7 +14,9 @@ def board(rows: int = 5, cols: int = 7, mines: int = 6, **settings) -> Minesweep
     return Minesweeper(rows, cols, mines, **options)
 
 
-@pytest.mark.parametrize("teacher", [ExactTeacher(), RulesTeacher()], ids=lambda teacher: type(teacher).__name__)
+@pytest.mark.parametrize(
+    "teacher", [ExactTeacher(), NoGuessTeacher(), RulesTeacher()], ids=lambda teacher: type(teacher).__name__
+)
 def test_a_batch_depends_on_its_seed_and_number_alone(teacher: Teacher):
     first, again = teacher.labeled_batch(board(), 3, 4, 100), teacher.labeled_batch(board(), 3, 4, 100)
     assert all(np.array_equal(a, b) for a, b in zip(first, again, strict=True))
@@ -47,9 +49,38 @@ def test_chances_are_those_of_the_games():
     assert np.mean(starts[starts >= 0]) == pytest.approx(0.89, abs=0.04), "as often as the solver wins"
 
 
+@pytest.mark.parametrize("first_click", ["agent", "uniform"])
+def test_guesses_are_left_out_if_asked_for(first_click: str):
+    """Each row has certain cells, which are its labels, and the rows are those of the exact teacher without guesses."""
+    game, safe_cells = board(first_click=first_click), []
+    batch, complete = (teacher.labeled_batch(game, 0, 0, 300) for teacher in (NoGuessTeacher(), ExactTeacher()))
+    for visible, good in zip(batch.observation, batch.good_actions, strict=True):
+        safe = (visible.ravel() < 0) & (analyze(visible, 6).mine_probability.ravel() == 0)
+        assert np.array_equal(good, safe)
+        safe_cells.append(int(safe.sum()))
+    assert min(safe_cells) > 0
+    certain = np.array(
+        [
+            (one[good.reshape(5, 7)] == 0).any()
+            for one, good in zip(complete.aux_target, complete.good_actions, strict=True)
+        ]
+    )
+    assert 5 < (~certain).sum() < 150
+    np.testing.assert_array_equal(batch.observation[: certain.sum()], complete.observation[certain])
+    np.testing.assert_array_equal(batch.good_actions[: certain.sum()], complete.good_actions[certain])
+
+
+def test_a_board_without_a_certain_cell_is_refused_and_not_played_forever(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("src.envs.minesweeper.teachers.MAX_GAMES", 50)
+    with pytest.raises(UserError, match=r"50 games on this 2x2 board had no position.*teacher@algo.teacher=exact"):
+        NoGuessTeacher().labeled_batch(board(2, 2, 1, safe_neighborhood=False), 0, 0, 20)
+    NoGuessTeacher().labeled_batch(board(), 0, 0, 500)  # of more than 50 games, but not in a row
+
+
+@pytest.mark.parametrize("first_click", ["agent", "uniform"])
 @pytest.mark.parametrize("flags", [False, True])
-def test_the_rule_teacher_names_one_forced_move_and_no_guess(flags: bool):
-    batch = RulesTeacher().labeled_batch(board(flag_actions=flags), 0, 0, 300)
+def test_the_rule_teacher_names_one_forced_move_and_no_guess(flags: bool, first_click: str):
+    batch = RulesTeacher().labeled_batch(board(flag_actions=flags, first_click=first_click), 0, 0, 300)
     kinds = set()
     for visible, right, mine in zip(batch.observation, batch.good_actions, batch.aux_target, strict=True):
         [action] = np.flatnonzero(right)
