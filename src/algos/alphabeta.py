@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -23,7 +23,7 @@ from ..core.play.search_interface import (
     parent_score,
     score_text,
 )
-from ..core.ranges import Bounds, Count, NonNegativeInt, Positive, Seed, check_fields, checked
+from ..core.ranges import Bounds, Count, NonNegativeInt, Positive, check_fields, checked
 from ..core.runs.run import Run
 
 MAX_DEPTH = 64
@@ -51,6 +51,7 @@ class DifficultyConfig:
 class AlphaBetaAgent(Agent):
     """Iterative deepening with the compiled search of the game, or `PlainSearch` if it has none.
 
+    Each decision draws the noise of its level anew, so games differ, but one search sees one value per position.
     `info` has the score, depth, nodes and line of the search, and the weighted factors that sum to `static`.
     """
 
@@ -62,7 +63,6 @@ class AlphaBetaAgent(Agent):
         difficulty: str,
         levels: Mapping[str, DifficultyConfig],
         weights: Mapping[str, Annotated[int, Bounds(ge=-DECIDED, le=DECIDED)]],
-        seed: Seed,
         nodes: Count | None,
         seconds: Positive | None,
     ) -> None:
@@ -71,8 +71,9 @@ class AlphaBetaAgent(Agent):
         require(nodes is None or seconds is None, "agent.nodes and agent.seconds exclude each other: set one to null")
         level, waiting = self.level, self.level.waiting_plies
         waiting = UNLIMITED_PLIES if waiting is None else waiting
-        self.evaluation = SearcherConfig(dict(weights), level.noise, seed, level.selective, waiting)
-        self.deterministic, self.has_budget = seconds is None, nodes is not None or seconds is not None
+        self.evaluation = SearcherConfig(dict(weights), level.noise, 0, level.selective, waiting)
+        self.has_budget = nodes is not None or seconds is not None
+        self.deterministic = level.noise == 0 and seconds is None
 
     def check(self, game: Game) -> None:
         super().check(game)
@@ -83,22 +84,26 @@ class AlphaBetaAgent(Agent):
 
     def decide(self, game: TwoPlayerGame, view: Any, rng: np.random.Generator) -> Decision:  # type: ignore[override]
         budget = SearchBudget(self.nodes, self.seconds)
-        found, depth = self._deepen(self._searcher(game), view, budget)
+        found, depth = self._deepen(self._noisy_searcher(game, rng), view, budget)
         parts = {name: value * self.evaluation.weights[name] for name, value in game.factors(view).items()}
         line = ",".join(game.line_names(view, found.line))
         info = {"score": score_text(found.score), "depth": depth, "nodes": budget.nodes, "line": line}
         return Decision(found.line[0], info | {"static": sum(parts.values())} | parts)
 
-    def search(self, game: TwoPlayerGame, state: Any) -> SearchResult:
+    def search(self, game: TwoPlayerGame, state: Any, rng: np.random.Generator) -> SearchResult:
         """Return score and line of the search that decides."""
-        return self._deepen(self._searcher(game), state, SearchBudget(self.nodes, self.seconds))[0]
+        return self._deepen(self._noisy_searcher(game, rng), state, SearchBudget(self.nodes, self.seconds))[0]
 
     def analyze(self, game: TwoPlayerGame, view: Any, count: int) -> list[Line]:  # type: ignore[override]
         """Return the chosen move and the best others with their scores and principal variations.
 
         They share one budget, of which the chosen move comes first; moves beyond the budget are searched one ply deep.
+        Scores are without the noise of the level.
         """
-        searcher, budget = self._searcher(game), SearchBudget(self.nodes, self.seconds)
+        searcher, budget = (
+            _new_searcher(game, replace(self.evaluation, noise=0)),
+            SearchBudget(self.nodes, self.seconds),
+        )
         best, reached = self._deepen(searcher, view, budget)
         depth = reached if self.has_budget else self.level.depth  # not reduced by an early win of the first move
         others = []
@@ -110,9 +115,9 @@ class AlphaBetaAgent(Agent):
         lines = [(best.score, best.line), *others]
         return [Line(score_text(score), actions) for score, actions in lines[:count]]
 
-    def _searcher(self, game: TwoPlayerGame) -> Searcher:
-        """Return a new searcher for each decision, so that results do not depend on earlier searches."""
-        return game.searcher(self.evaluation) or PlainSearch(game, self.evaluation)
+    def _noisy_searcher(self, game: TwoPlayerGame, rng: np.random.Generator) -> Searcher:
+        seed = int(rng.integers(1 << 63)) if self.level.noise > 0 else 0
+        return _new_searcher(game, replace(self.evaluation, seed=seed))
 
     def _deepen(self, searcher: Searcher, state: Any, budget: "SearchBudget") -> tuple[SearchResult, int]:
         """Search with increasing depth until the depth limit or the budget; return the result and its depth."""
@@ -145,6 +150,11 @@ class AlphaBetaAgent(Agent):
         found = found or searcher.search(state, min(depth, 1), None, UNLIMITED)
         assert found is not None
         return found
+
+
+def _new_searcher(game: TwoPlayerGame, config: SearcherConfig) -> Searcher:
+    """Return a new searcher for each decision, so that results do not depend on earlier searches."""
+    return game.searcher(config) or PlainSearch(game, config)
 
 
 class SearchBudget:

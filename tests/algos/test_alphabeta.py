@@ -27,7 +27,7 @@ from src.envs.quoridor.agents import RunnerAgent
 from src.envs.quoridor.game import Quoridor
 from src.envs.quoridor.rules import NO_PATH, distance, distance_map
 from src.envs.tictactoe.game import TicTacToe
-from tests.envs.quoridor.making import GAME, GAMES, WEIGHTS, make_game, positions, random_position, turned
+from tests.envs.quoridor.making import GAME, GAMES, START, WEIGHTS, make_game, positions, random_position, turned
 from tests.envs.tictactoe.test_rules import STATES
 
 RNG = np.random.default_rng(0)
@@ -38,14 +38,13 @@ def make_agent(
     depth: int,
     noise: int = 0,
     selective: bool = False,
-    seed: int = 0,
     nodes=None,
     seconds=None,
     weights=WEIGHTS,
     waiting_plies: int | None = None,
 ):
     level = DifficultyConfig(depth, noise, selective, waiting_plies)
-    return AlphaBetaAgent("level", {"level": level}, weights, seed, nodes, seconds)
+    return AlphaBetaAgent("level", {"level": level}, weights, nodes, seconds)
 
 
 def evaluation(
@@ -129,11 +128,38 @@ def test_an_impatient_player_makes_the_shortest_moves_only():
         assert sorted(GAME.move_name(position, action) for action in actions if action < GAME.cells) == names
 
 
-def test_noise_belongs_to_the_position_and_the_seed():
+def self_play(agent: AlphaBetaAgent, seed: int) -> tuple[list[int], int]:
+    """Return the actions and the outcome of a game of an agent against itself."""
+    rng, state, actions = np.random.default_rng(seed), START, []
+    while (outcome := GAME.outcome(state)) is None:
+        action = agent.decide(GAME, state, rng).action
+        assert action is not None
+        actions.append(action)
+        state = GAME.play(state, action)
+    return actions, outcome
+
+
+def test_noisy_games_differ_do_not_cycle_and_are_repeated_by_their_seed():
+    easy = make_agent(1, noise=40)
+    games = [self_play(easy, seed) for seed in range(12)]
+    assert len({tuple(actions) for actions, _ in games}) == 12
+    assert all(outcome != 0 for _, outcome in games), "two players who repeat themselves draw by the ply limit"
+    assert self_play(easy, 5) == games[5]
+
+
+def test_every_decision_draws_its_noise_and_only_then_from_the_generator():
+    state, rng = random_position(GAME, seed=3, plies=14), np.random.default_rng(0)
+    scores = [make_agent(2, noise=40).decide(GAME, state, rng).info["score"] for _ in range(4)]
+    assert len(set(scores)) > 1
+    before = rng.bit_generator.state
+    quiet = make_agent(2)
+    assert quiet.decide(GAME, state, rng) == quiet.decide(GAME, state, np.random.default_rng(9))
+    assert rng.bit_generator.state == before
+    assert (quiet.deterministic, make_agent(2, noise=1).deterministic) == (True, False)
+
+
+def test_noise_is_one_number_for_a_position_during_a_search():
     state = random_position(GAME, seed=3, plies=14)
-    first, again, other = (make_agent(2, noise=40, seed=seed).decide(GAME, state, RNG) for seed in (0, 0, 1))
-    assert first == again
-    assert first.info["score"] != other.info["score"]
     assert {noise_at(key, 3, seed=5) for key in range(200)} == {-3, -2, -1, 0, 1, 2, 3}
     assert GAME.position_key(state) == GAME.position_key(state._replace(ply=state.ply + 2)), "however it came about"
     changed = [state._replace(ply=state.ply + 1), state._replace(left=(1, 1)), state._replace(horizontal=0)]
@@ -215,6 +241,24 @@ def test_a_search_is_settled_where_every_line_ends():
     for searcher, state, depth in cases:
         found = [searcher.search(state, plies, None, 10**9) for plies in (1, depth)]
         assert [one is not None and one.settled for one in found] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("depth", "waiting_plies", "expected"),
+    [  # hell, and the player that progress is measured by
+        (6, 60, [("g3", "10", 2185), ("e2", "-36", 909), ("b2", "40", 6416), ("c3", "45", 31)]),
+        (4, None, [("g3", "17", 413), ("e2", "-52", 186), ("b2", "44", 980), ("c3", "48", 14)]),
+    ],
+)
+def test_levels_without_noise_search_the_same_trees_as_ever(depth, waiting_plies, expected):
+    agent = make_agent(depth, selective=True, waiting_plies=waiting_plies)
+    states = [random_position(GAME, seed, plies) for seed, plies in ((1, 16), (2, 30), (3, 8), (4, 50))]
+    decisions = [agent.decide(GAME, state, RNG) for state in states]
+    found = [
+        (GAME.move_name(state, decision.action), decision.info["score"], decision.info["nodes"])
+        for state, decision in zip(states, decisions, strict=True)
+    ]
+    assert found == expected
 
 
 def test_nodes_are_those_looked_at():
@@ -376,6 +420,7 @@ def test_analysis_ranks_the_moves():
     for line in lines:
         after = GAME.play(state, line.actions[0])
         assert int(line.score) == parent_score(plain_minimax(GAME, after, 2, evaluation()))
+    assert make_agent(3, noise=40).analyze(GAME, state, 4) == lines, "an analysis is without noise"
     won = make_agent(2, selective=True).analyze(GAME, GAME.read_position("e8 a5 3 0 0 -"), 99)
     assert won[0].score == "win-in-1"
     assert len(make_agent(1).analyze(TICTACTOE, "." * 9, 20)) == 9
@@ -435,7 +480,7 @@ def test_who_it_cannot_play():
     with pytest.raises(UserError, match="no weight for mobility, efficiency"):
         make_agent(1, weights={"path": 1, "endgame": 1, "walls": 1}).check(GAME)
     with pytest.raises(UserError, match="is unknown: choose one of easy"):
-        AlphaBetaAgent("brutal", {"easy": DifficultyConfig(1, 0, False)}, {}, 0, None, None)
+        AlphaBetaAgent("brutal", {"easy": DifficultyConfig(1, 0, False)}, {}, None, None)
     assert not make_agent(1).needs <= Minesweeper.traits
     make_agent(1).check(TICTACTOE)
 
