@@ -31,6 +31,9 @@ UNLIMITED = 1 << 60
 FIRST_NODES = 1000  # of a search with a time limit, before its speed is known
 LOWER, EXACT, UPPER = -1, 0, 1  # bounds of scores in the table of `PlainSearch`
 INFINITY = 2 * WIN
+INT_MAX, INT_MIN = 2**31 - 1, -(2**31)
+# What a search without `fastest_win` reports: a won position, one whose opponent has no path left, and their opposites.
+INT_SCORES = {WIN: INT_MAX, WIN - 1: INT_MAX - 1, 1 - WIN: INT_MIN + 1, -WIN: INT_MIN}
 
 
 @dataclass(frozen=True)
@@ -39,12 +42,17 @@ class DifficultyConfig:
     noise: NonNegativeInt  # largest random error of the evaluation
     selective: bool  # search only moves that gain something, and extend lines by threats
     waiting_plies: NonNegativeInt | None = None  # from this ply on, a selective search does not wait; None: no limit
+    fastest_win: bool = True  # the nearest win is the best; False: all are equal, and the first search is the deepest
 
     def __post_init__(self) -> None:
         check_fields(self)
         require(
             self.selective or self.waiting_plies is None,
             f"waiting_plies={self.waiting_plies} has no effect without selective=true: set waiting_plies=null",
+        )
+        require(
+            self.fastest_win or not self.selective,
+            "selective=true counts the plies of a race: set fastest_win=true, or selective=false",
         )
 
 
@@ -71,8 +79,13 @@ class AlphaBetaAgent(Agent):
         require(nodes is None or seconds is None, "agent.nodes and agent.seconds exclude each other: set one to null")
         level, waiting = self.level, self.level.waiting_plies
         waiting = UNLIMITED_PLIES if waiting is None else waiting
-        self.evaluation = SearcherConfig(dict(weights), level.noise, 0, level.selective, waiting)
+        self.evaluation = SearcherConfig(dict(weights), level.noise, 0, level.selective, waiting, level.fastest_win)
         self.has_budget = nodes is not None or seconds is not None
+        require(
+            level.fastest_win or not self.has_budget,
+            "agent.nodes and agent.seconds limit a search that becomes deeper, which a level with fastest_win=false "
+            "does not: set both to null, or fastest_win=true",
+        )
         self.deterministic = level.noise == 0 and seconds is None
 
     def check(self, game: Game) -> None:
@@ -87,7 +100,7 @@ class AlphaBetaAgent(Agent):
         found, depth = self._deepen(self._noisy_searcher(game, rng), view, budget)
         parts = {name: value * self.evaluation.weights[name] for name, value in game.factors(view).items()}
         line = ",".join(game.line_names(view, found.line))
-        info = {"score": score_text(found.score), "depth": depth, "nodes": budget.nodes, "line": line}
+        info = {"score": self._score_text(found.score), "depth": depth, "nodes": budget.nodes, "line": line}
         return Decision(found.line[0], info | {"static": sum(parts.values())} | parts)
 
     def search(self, game: TwoPlayerGame, state: Any, rng: np.random.Generator) -> SearchResult:
@@ -110,10 +123,13 @@ class AlphaBetaAgent(Agent):
         for action in game.candidates(view, self.level.selective, self.evaluation.waiting_plies):
             if action != best.line[0]:
                 found = self._value_of(game, searcher, game.play(view, action), depth - 1, budget)
-                others.append((parent_score(found.score), (action, *found.line)))
+                others.append((parent_score(found.score, self.level.fastest_win), (action, *found.line)))
         others.sort(key=lambda scored: -scored[0])
         lines = [(best.score, best.line), *others]
-        return [Line(score_text(score), actions) for score, actions in lines[:count]]
+        return [Line(self._score_text(score), actions) for score, actions in lines[:count]]
+
+    def _score_text(self, score: int) -> str:
+        return score_text(score) if self.level.fastest_win else str(INT_SCORES.get(score, score))
 
     def _noisy_searcher(self, game: TwoPlayerGame, rng: np.random.Generator) -> Searcher:
         seed = int(rng.integers(1 << 63)) if self.level.noise > 0 else 0
@@ -121,10 +137,11 @@ class AlphaBetaAgent(Agent):
 
     def _deepen(self, searcher: Searcher, state: Any, budget: "SearchBudget") -> tuple[SearchResult, int]:
         """Search with increasing depth until the depth limit or the budget; return the result and its depth."""
-        found = searcher.search(state, 1, None, UNLIMITED)
+        last = MAX_DEPTH if self.has_budget else self.level.depth
+        depth = 1 if self.level.fastest_win else last
+        found = searcher.search(state, depth, None, UNLIMITED)
         assert found is not None
         budget.nodes += found.nodes
-        depth, last = 1, MAX_DEPTH if self.has_budget else self.level.depth
         while depth < last and found.score <= DECIDED and not (self.has_budget and found.settled):
             limit = budget.nodes_left()
             if limit <= 0:
@@ -241,7 +258,7 @@ class PlainSearch:
         for action in sorted(actions, key=lambda action: action != first):
             window = -beta - 1, -max(alpha, best) + 1  # widened by 1, because wins lose a point with every ply
             below, line = self._value(game.play(state, action), depth - 1, *window)
-            score = parent_score(below)
+            score = parent_score(below, rules.fastest_win)
             if score > best:
                 best, best_line = score, (action, *line)
             if best >= beta:
