@@ -48,9 +48,13 @@ def make_agent(
 
 
 def evaluation(
-    noise: int = 0, selective: bool = False, seed: int = 0, waiting_plies: int = UNLIMITED_PLIES
+    noise: int = 0,
+    selective: bool = False,
+    seed: int = 0,
+    waiting_plies: int = UNLIMITED_PLIES,
+    fastest_win: bool = True,
 ) -> SearcherConfig:
-    return SearcherConfig(WEIGHTS, noise, seed, selective, waiting_plies)
+    return SearcherConfig(WEIGHTS, noise, seed, selective, waiting_plies, fastest_win)
 
 
 def plain_minimax(game, state, depth: int, rules: SearcherConfig) -> int:
@@ -78,13 +82,14 @@ def test_pruning_changes_no_value(drawn, noise, depth):
 @given(
     positions(sizes=(3, 4, 5, 9), plies=40),
     st.sampled_from([0, 7]),
-    st.booleans(),
+    st.sampled_from([(False, False), (False, True), (True, True)]),
     st.integers(0, 3),
     st.sampled_from([0, 20, UNLIMITED_PLIES]),
 )
-def test_the_compiled_search_agrees_move_for_move_with_the_plain_one(drawn, noise, selective, seed, waiting_plies):
+def test_the_compiled_search_agrees_move_for_move_with_the_plain_one(drawn, noise, kind, seed, waiting_plies):
     game, state = drawn
-    rules = evaluation(noise, selective, seed, waiting_plies)
+    selective, fastest_win = kind
+    rules = evaluation(noise, selective, seed, waiting_plies, fastest_win)
     compiled, plain, first = game.searcher(rules), PlainSearch(game, rules), None
     for depth in range(1, 4 if game.size == 9 else 5):
         ours, theirs = (searcher.search(state, depth, first, 10**9) for searcher in (compiled, plain))
@@ -229,6 +234,54 @@ def test_a_budget_is_used_up_while_positions_are_undecided():
     agent = make_agent(1, nodes=1000)
     assert agent._deepen(AlwaysAsMany(), None, SearchBudget(1000, None))[1] == 7
     assert make_agent(4)._deepen(AlwaysAsMany(), None, SearchBudget(None, None))[1] == 4
+
+
+def test_a_player_who_is_lost_searches_on_and_one_who_has_won_does_not():
+    """The loser looks for the line that takes longest, and the winner has found the shortest."""
+
+    class Decided:
+        def __init__(self, sign: int) -> None:
+            self.sign = sign
+
+        def search(self, state, depth, first, node_limit):
+            return SearchResult(self.sign * (WIN - depth) if depth > 1 else 0, (depth,), 10, False)
+
+    reached = [make_agent(5)._deepen(Decided(sign), None, SearchBudget(None, None)) for sign in (1, -1)]
+    assert [(found.line[0], depth) for found, depth in reached] == [(2, 2), (5, 5)]
+
+
+def test_a_search_by_the_clock_goes_on_until_nine_tenths_of_its_time(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("src.algos.alphabeta.time.perf_counter", lambda: now[0])
+
+    class Slow:
+        """Takes as long as it is told to, and does not finish the third depth within its nodes."""
+
+        def search(self, state, depth, first, node_limit):
+            now[0] += 4.0 if depth < 3 else 0.5
+            return SearchResult(0, (0,), 10, False) if depth < 3 else None
+
+    agent = make_agent(1, seconds=10.0)
+    assert agent._deepen(Slow(), None, SearchBudget(None, 10.0))[1] == 2
+    assert now[0] == 9.5, "8.5 and 9 seconds are not over 90%"
+
+
+@pytest.mark.parametrize(
+    ("position", "plies_left", "depth"),
+    [("b1 b3 4 4 0 -", 4, 3), ("b1 b3 3 4 1 b1v", 3, 2), ("a1 b3 4 4 1 -", 3, 2), ("a1 a3 4 3 5 b1v", 4, 3)],
+)
+def test_near_the_ply_limit_a_position_is_not_mistaken_for_the_same_at_an_earlier_ply(position, plies_left, depth):
+    """Searches share a table, and the later position has two plies less until the game is a draw."""
+    state = GAMES[3].read_position(position)
+    game = make_game(3, walls=4, ply_limit=state.ply + 2 + plies_left)
+    used, later = game.searcher(evaluation(selective=True)), state._replace(ply=state.ply + 2)
+    for plies in range(2, depth + 1):
+        used.search(state, plies, None, 10**9)
+        found = used.search(later, plies, None, 10**9)
+    fresh = game.searcher(evaluation(selective=True)).search(later, depth, None, 10**9)
+    assert found is not None
+    assert fresh is not None
+    assert (found.score, found.line) == (fresh.score, fresh.line)
 
 
 def test_a_search_is_settled_where_every_line_ends():
@@ -468,6 +521,11 @@ def test_other_moves_are_looked_at_as_deep_where_the_game_is_won():
         ({"noise": 900_001}, "mean a proven win"),
         ({"weights": WEIGHTS | {"path": 2.5}}, r"weights\.path=2\.5 must be a whole number"),
         ({"weights": WEIGHTS | {"path": -9000}}, "a score could reach 902500"),
+        (
+            {"weights": WEIGHTS | {"path": 900_001}},
+            r"weights\.path=900001 must be a whole number in \[-900000, 900000\]",
+        ),
+        ({"weights": WEIGHTS | {"path": -900_001}}, r"weights\.path=-900001 must be a whole number in"),
         ({"nodes": 5, "seconds": 1.0}, "exclude each other"),
     ],
 )
