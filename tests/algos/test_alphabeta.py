@@ -1,3 +1,4 @@
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,7 @@ from src.algos import alphabeta
 from src.algos.alphabeta import AlphaBetaAgent, DifficultyConfig, PlainSearch, SearchBudget
 from src.algos.minimax import MinimaxAgent
 from src.core.errors import UserError
-from src.core.play.agent import RandomAgent
-from src.core.play.arena import evaluate, walk_replies
+from src.core.play.arena import walk_replies
 from src.core.play.search_interface import (
     DECIDED,
     UNLIMITED_PLIES,
@@ -23,7 +23,6 @@ from src.core.play.search_interface import (
     score_text,
 )
 from src.envs.minesweeper.game import Minesweeper
-from src.envs.quoridor.agents import RunnerAgent
 from src.envs.quoridor.game import Quoridor
 from src.envs.quoridor.rules import NO_PATH, distance, distance_map
 from src.envs.tictactoe.game import TicTacToe
@@ -165,7 +164,9 @@ def test_every_decision_draws_its_noise_and_only_then_from_the_generator():
 
 def test_noise_is_one_number_for_a_position_during_a_search():
     state = random_position(GAME, seed=3, plies=14)
-    assert {noise_at(key, 3, seed=5) for key in range(200)} == {-3, -2, -1, 0, 1, 2, 3}
+    counts = Counter(noise_at(key, 3, seed=5) for key in range(7000))
+    assert set(counts) == {-3, -2, -1, 0, 1, 2, 3}
+    assert 900 < min(counts.values()) <= max(counts.values()) < 1100, "uniform"
     assert GAME.position_key(state) == GAME.position_key(state._replace(ply=state.ply + 2)), "however it came about"
     changed = [state._replace(ply=state.ply + 1), state._replace(left=(1, 1)), state._replace(horizontal=0)]
     assert len({GAME.position_key(position) for position in [state, *changed]}) == 4
@@ -449,16 +450,6 @@ def test_a_race_is_open_while_the_loser_holds_walls():
     for text, plies in (("e5 a9 0 0 0 -", 7), ("e5 a9 3 0 0 -", 7), ("e5 a9 0 1 0 -", None), ("i2 a6 0 0 0 -", -10)):
         assert GAME.solved(GAME.read_position(text)) == plies
     assert GAME.solved(GAME.read_position("e4 e6 0 0 0 -")) is None, "the pawns are about to meet"
-
-
-@pytest.mark.slow
-def test_stronger_levels_win():
-    """A smoke test; the README of the game has the full table with intervals."""
-    hell, hard, easy = make_agent(4, selective=True), make_agent(2, noise=3), make_agent(1, noise=40)
-    assert evaluate(GAME, hell, hard, 40, seed=0, opening_plies=4).total.wins >= 28
-    assert evaluate(GAME, hell, RunnerAgent(), 20, seed=0, opening_plies=4).total.wins >= 16
-    assert evaluate(GAME, hard, easy, 20, seed=0, opening_plies=4).total.wins >= 16
-    assert evaluate(GAME, easy, RandomAgent(), 20, seed=0, opening_plies=4).total.wins >= 12
 
 
 def test_analysis_ranks_the_moves():

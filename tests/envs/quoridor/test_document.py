@@ -13,6 +13,7 @@ from src.algos.alphabeta import INT_MAX, INT_MIN, INT_SCORES, AlphaBetaAgent, Di
 from src.api import make_agent
 from src.config import CONF
 from src.core.errors import UserError
+from src.core.play.arena import evaluate
 from src.core.play.search_interface import WIN, noise_at
 from src.envs.quoridor.game import Quoridor
 from src.envs.quoridor.rules import Position
@@ -130,10 +131,12 @@ def test_scores_of_the_document():
     won, lost = GAME.read_position("e8 a5 3 3 0 -"), GAME.read_position("a5 e2 0 0 0 -")
     assert level("alphabeta_spec", "normal").decide(GAME, won, np.random.default_rng(0)).info["score"] == str(INT_MAX)
     assert level("alphabeta_spec", "hard").decide(GAME, lost, np.random.default_rng(0)).info["score"] == str(INT_MIN)
-    walled_in = SlowQuoridor(
-        9, GAME.read_position("e5 a8 5 5 0 -")._replace(horizontal=1 << 48 | 1 << 56, vertical=1 << 56)
-    )
-    assert (document_score(walled_in, 0), document_score(walled_in, 1)) == (INT_MAX - 1, INT_MIN + 1)
+    # The legal moves never cut off a path; here a8 and b8 have no way out.
+    walled_in = GAME.read_position("e5 a8 0 0 0 -")._replace(horizontal=1 << 48 | 1 << 56, vertical=1 << 57)
+    for ply, score in ((0, INT_MAX - 1), (1, INT_MIN + 1)):
+        state = walled_in._replace(ply=ply)
+        assert level("alphabeta_spec", "easy").decide(GAME, state, np.random.default_rng(0)).info["score"] == str(score)
+        assert document_score(SlowQuoridor(9, state), ply) == score
 
 
 def test_all_wins_are_equal_to_the_document_s_player():
@@ -144,6 +147,46 @@ def test_all_wins_are_equal_to_the_document_s_player():
         found[name] = {GAME.move_name(state, line.actions[0]): line.score for line in lines}
     assert found["document"] == dict.fromkeys(("e9", "f8", "d8"), str(INT_MAX))
     assert found["ours"] == {"e9": "win-in-1", "f8": "win-in-3", "d8": "win-in-3"}
+
+
+def test_where_every_move_loses_the_first_one_is_played():
+    state = GAME.read_position("a5 e2 0 0 0 -")
+    found = level("alphabeta_spec", "hard").decide(GAME, state, np.random.default_rng(0))
+    assert (found.action, found.info["score"]) == (GAME.candidates(state, selective=False)[0], str(INT_MIN))
+
+
+@pytest.mark.parametrize(
+    ("difficulty", "least", "most"), [("easy", 0.5, 0.7), ("normal", 0.2, 0.4), ("hard", 0.01, 0.15), ("hell", 0, 0)]
+)
+def test_noise_spoils_about_half_of_the_moves_of_easy_some_of_normal_and_few_of_hard(difficulty, least, most):
+    """A move is spoiled if a search of the same depth without noise finds a better one."""
+    agent, rng = level("alphabeta", difficulty), np.random.default_rng(0)
+    spoiled = []
+    for seed in range(100):
+        state = random_position(GAME, seed, plies=seed % 40)
+        scores = {line.actions[0]: line.score for line in agent.analyze(GAME, state, 500)}
+        action = agent.decide(GAME, state, rng).action
+        assert action is not None
+        spoiled.append(scores[action] != next(iter(scores.values())))
+    assert least <= np.mean(spoiled) <= most
+
+
+def test_weights_depth_and_noise_can_be_set():
+    words = ("agent.weights.path=20", "agent.levels.easy.depth=3", "agent.levels.easy.noise=2", "agent.difficulty=easy")
+    for name in ("alphabeta", "alphabeta_spec"):
+        agent = make_agent(name, *words)
+        assert isinstance(agent, AlphaBetaAgent)
+        assert (agent.evaluation.weights["path"], agent.level.depth, agent.evaluation.noise) == (20, 3, 2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("stronger", "weaker", "wins"), [("hell", "hard", 24), ("hard", "normal", 30), ("normal", "easy", 36)]
+)
+def test_each_level_beats_the_one_below(stronger, weaker, wins):
+    """A smoke test; the page of the game has the matches with intervals."""
+    score = evaluate(GAME, level("alphabeta", stronger), level("alphabeta", weaker), 40, seed=0, opening_plies=4)
+    assert score.total.wins >= wins
 
 
 def test_what_the_document_s_search_cannot_be_combined_with_is_refused():
