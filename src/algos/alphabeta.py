@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -23,7 +23,7 @@ from ..core.play.search_interface import (
     parent_score,
     score_text,
 )
-from ..core.ranges import Bounds, Count, NonNegativeInt, Positive, Seed, check_fields, checked
+from ..core.ranges import Bounds, Count, NonNegativeInt, Positive, check_fields, checked
 from ..core.runs.run import Run
 
 MAX_DEPTH = 64
@@ -31,6 +31,9 @@ UNLIMITED = 1 << 60
 FIRST_NODES = 1000  # of a search with a time limit, before its speed is known
 LOWER, EXACT, UPPER = -1, 0, 1  # bounds of scores in the table of `PlainSearch`
 INFINITY = 2 * WIN
+INT_MAX, INT_MIN = 2**31 - 1, -(2**31)
+# What a search without `fastest_win` reports: a won position, one whose opponent has no path left, and their opposites.
+INT_SCORES = {WIN: INT_MAX, WIN - 1: INT_MAX - 1, 1 - WIN: INT_MIN + 1, -WIN: INT_MIN}
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,7 @@ class DifficultyConfig:
     noise: NonNegativeInt  # largest random error of the evaluation
     selective: bool  # search only moves that gain something, and extend lines by threats
     waiting_plies: NonNegativeInt | None = None  # from this ply on, a selective search does not wait; None: no limit
+    fastest_win: bool = True  # the nearest win is the best; False: all are equal, and the first search is the deepest
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -46,11 +50,16 @@ class DifficultyConfig:
             self.selective or self.waiting_plies is None,
             f"waiting_plies={self.waiting_plies} has no effect without selective=true: set waiting_plies=null",
         )
+        require(
+            self.fastest_win or not self.selective,
+            "selective=true counts the plies of a race: set fastest_win=true, or selective=false",
+        )
 
 
 class AlphaBetaAgent(Agent):
     """Iterative deepening with the compiled search of the game, or `PlainSearch` if it has none.
 
+    Each decision draws the noise of its level anew, so games differ, but one search sees one value per position.
     `info` has the score, depth, nodes and line of the search, and the weighted factors that sum to `static`.
     """
 
@@ -62,7 +71,6 @@ class AlphaBetaAgent(Agent):
         difficulty: str,
         levels: Mapping[str, DifficultyConfig],
         weights: Mapping[str, Annotated[int, Bounds(ge=-DECIDED, le=DECIDED)]],
-        seed: Seed,
         nodes: Count | None,
         seconds: Positive | None,
     ) -> None:
@@ -71,8 +79,14 @@ class AlphaBetaAgent(Agent):
         require(nodes is None or seconds is None, "agent.nodes and agent.seconds exclude each other: set one to null")
         level, waiting = self.level, self.level.waiting_plies
         waiting = UNLIMITED_PLIES if waiting is None else waiting
-        self.evaluation = SearcherConfig(dict(weights), level.noise, seed, level.selective, waiting)
-        self.deterministic, self.has_budget = seconds is None, nodes is not None or seconds is not None
+        self.evaluation = SearcherConfig(dict(weights), level.noise, 0, level.selective, waiting, level.fastest_win)
+        self.has_budget = nodes is not None or seconds is not None
+        require(
+            level.fastest_win or not self.has_budget,
+            "agent.nodes and agent.seconds limit a search that becomes deeper, which a level with fastest_win=false "
+            "does not: set both to null, or fastest_win=true",
+        )
+        self.deterministic = level.noise == 0 and seconds is None
 
     def check(self, game: Game) -> None:
         super().check(game)
@@ -83,43 +97,51 @@ class AlphaBetaAgent(Agent):
 
     def decide(self, game: TwoPlayerGame, view: Any, rng: np.random.Generator) -> Decision:  # type: ignore[override]
         budget = SearchBudget(self.nodes, self.seconds)
-        found, depth = self._deepen(self._searcher(game), view, budget)
+        found, depth = self._deepen(self._noisy_searcher(game, rng), view, budget)
         parts = {name: value * self.evaluation.weights[name] for name, value in game.factors(view).items()}
         line = ",".join(game.line_names(view, found.line))
-        info = {"score": score_text(found.score), "depth": depth, "nodes": budget.nodes, "line": line}
+        info = {"score": self._score_text(found.score), "depth": depth, "nodes": budget.nodes, "line": line}
         return Decision(found.line[0], info | {"static": sum(parts.values())} | parts)
 
-    def search(self, game: TwoPlayerGame, state: Any) -> SearchResult:
+    def search(self, game: TwoPlayerGame, state: Any, rng: np.random.Generator) -> SearchResult:
         """Return score and line of the search that decides."""
-        return self._deepen(self._searcher(game), state, SearchBudget(self.nodes, self.seconds))[0]
+        return self._deepen(self._noisy_searcher(game, rng), state, SearchBudget(self.nodes, self.seconds))[0]
 
     def analyze(self, game: TwoPlayerGame, view: Any, count: int) -> list[Line]:  # type: ignore[override]
         """Return the chosen move and the best others with their scores and principal variations.
 
         They share one budget, of which the chosen move comes first; moves beyond the budget are searched one ply deep.
+        Scores are without the noise of the level.
         """
-        searcher, budget = self._searcher(game), SearchBudget(self.nodes, self.seconds)
+        searcher, budget = (
+            _new_searcher(game, replace(self.evaluation, noise=0)),
+            SearchBudget(self.nodes, self.seconds),
+        )
         best, reached = self._deepen(searcher, view, budget)
         depth = reached if self.has_budget else self.level.depth  # not reduced by an early win of the first move
         others = []
         for action in game.candidates(view, self.level.selective, self.evaluation.waiting_plies):
             if action != best.line[0]:
                 found = self._value_of(game, searcher, game.play(view, action), depth - 1, budget)
-                others.append((parent_score(found.score), (action, *found.line)))
+                others.append((parent_score(found.score, self.level.fastest_win), (action, *found.line)))
         others.sort(key=lambda scored: -scored[0])
         lines = [(best.score, best.line), *others]
-        return [Line(score_text(score), actions) for score, actions in lines[:count]]
+        return [Line(self._score_text(score), actions) for score, actions in lines[:count]]
 
-    def _searcher(self, game: TwoPlayerGame) -> Searcher:
-        """Return a new searcher for each decision, so that results do not depend on earlier searches."""
-        return game.searcher(self.evaluation) or PlainSearch(game, self.evaluation)
+    def _score_text(self, score: int) -> str:
+        return score_text(score) if self.level.fastest_win else str(INT_SCORES.get(score, score))
+
+    def _noisy_searcher(self, game: TwoPlayerGame, rng: np.random.Generator) -> Searcher:
+        seed = int(rng.integers(1 << 63)) if self.level.noise > 0 else 0
+        return _new_searcher(game, replace(self.evaluation, seed=seed))
 
     def _deepen(self, searcher: Searcher, state: Any, budget: "SearchBudget") -> tuple[SearchResult, int]:
         """Search with increasing depth until the depth limit or the budget; return the result and its depth."""
-        found = searcher.search(state, 1, None, UNLIMITED)
+        last = MAX_DEPTH if self.has_budget else self.level.depth
+        depth = 1 if self.level.fastest_win else last
+        found = searcher.search(state, depth, None, UNLIMITED)
         assert found is not None
         budget.nodes += found.nodes
-        depth, last = 1, MAX_DEPTH if self.has_budget else self.level.depth
         while depth < last and found.score <= DECIDED and not (self.has_budget and found.settled):
             limit = budget.nodes_left()
             if limit <= 0:
@@ -145,6 +167,11 @@ class AlphaBetaAgent(Agent):
         found = found or searcher.search(state, min(depth, 1), None, UNLIMITED)
         assert found is not None
         return found
+
+
+def _new_searcher(game: TwoPlayerGame, config: SearcherConfig) -> Searcher:
+    """Return a new searcher for each decision, so that results do not depend on earlier searches."""
+    return game.searcher(config) or PlainSearch(game, config)
 
 
 class SearchBudget:
@@ -231,7 +258,7 @@ class PlainSearch:
         for action in sorted(actions, key=lambda action: action != first):
             window = -beta - 1, -max(alpha, best) + 1  # widened by 1, because wins lose a point with every ply
             below, line = self._value(game.play(state, action), depth - 1, *window)
-            score = parent_score(below)
+            score = parent_score(below, rules.fastest_win)
             if score > best:
                 best, best_line = score, (action, *line)
             if best >= beta:

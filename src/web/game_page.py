@@ -57,7 +57,7 @@ class GamePage(Generic[AnyMatch]):
     seats: tuple[str, ...] = ()  # the choices that name the players, by seat
     match: AnyMatch
     agents: AgentCache
-    rng: np.random.Generator  # for new games and agents
+    rng: np.random.Generator  # for new games and agents, see `agent_rng`
     busy: Busy
 
     def __init__(self, visit: Visit, players: Mapping[str, Player], defaults: Mapping[str, str]) -> None:
@@ -372,12 +372,16 @@ class GamePage(Generic[AnyMatch]):
         token = self.token
         try:
             needed = lambda: token is self.token  # noqa: E731
-            decision = await self.busy.search(needed, token.run, self.agents.decide, key, view, self.rng)
+            decision = await self.busy.search(needed, token.run, self.agents.decide, key, view, self.agent_rng())
         except CancelledWorkError:
             raise asyncio.CancelledError from None
         if decision.action is None:
             raise UserError(f"{mover} chose no move in this position")
         return decision.action, decision.info
+
+    def agent_rng(self) -> np.random.Generator:
+        """Return the generator of the next decision of an agent."""
+        return self.rng
 
     async def play(self, action: int) -> None:
         self.match.play(action)

@@ -25,6 +25,7 @@ from src.core.play.search_interface import WIN
 from src.core.runs import checkpoint
 from src.core.runs.run import BEST
 from src.core.seeding import generator
+from src.envs.quoridor.agents import RunnerAgent
 from src.envs.quoridor.learned_evaluation import RECORD
 from src.envs.quoridor.search.nnue import load_network
 from src.envs.tictactoe.game import TicTacToe
@@ -43,7 +44,7 @@ from tests.marks import mostly_slow
 
 WEIGHTS = {"path": 10, "endgame": 15, "walls": 2, "mobility": 3, "efficiency": 5}
 LEVEL = DifficultyConfig(depth=1, noise=4, selective=True, waiting_plies=60)
-FIRST_PLAYER = AlphaBetaAgent("quick", {"quick": LEVEL}, WEIGHTS, seed=0, nodes=None, seconds=None)
+FIRST_PLAYER = AlphaBetaAgent("quick", {"quick": LEVEL}, WEIGHTS, nodes=None, seconds=None)
 SELF_PLAY = SelfPlayConfig(nodes=20, opening_plies=4, random_moves=0.05)
 NO_CURRICULUM = Curriculum({}, None)
 EVALUATION = evaluation_of(GAME)
@@ -342,10 +343,10 @@ def test_what_does_not_fit_is_refused(tmp_path: Path):
     with pytest.raises(UserError, match=r"algo=nnue learns from itself alone: set curriculum=none"):
         nnue().check(quoridor(), Curriculum({"easy": lambda env: quoridor()}, 0.5))
     repeating = quoridor()
-    repeating.baselines = {"search": FIRST_PLAYER}
+    repeating.baselines = {"runner": RunnerAgent()}
     with pytest.raises(UserError, match=r"opening_plies"):
         nnue(eval_opening_plies=0).check(repeating, NO_CURRICULUM)
-    hurried = AlphaBetaAgent("quick", {"quick": LEVEL}, WEIGHTS, seed=0, nodes=None, seconds=1.0)
+    hurried = AlphaBetaAgent("quick", {"quick": LEVEL}, WEIGHTS, nodes=None, seconds=1.0)
     with pytest.raises(UserError, match=r"algo.first_player.seconds would make the games depend on the speed"):
         nnue(first_player=hurried).check(quoridor(), NO_CURRICULUM)
     with pytest.raises(UserError, match=r"set one of algo.play.seconds and algo.play.nodes"):

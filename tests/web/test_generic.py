@@ -77,7 +77,8 @@ def test_states_changed_in_place_are_replayed_and_taken_back():
 def test_agents_are_offered_where_they_can_play(lab: TestLab):
     minimax = "minimax"  # replaced here by an agent that can play everything
     assert list(fitting_players(lab, Nim())) == ["random", minimax]
-    assert list(fitting_players(lab, TicTacToe(symmetric=True))) == [*general_players(), minimax, "reference"]
+    expected = [*general_players(), "alphabeta_spec", minimax, "reference"]
+    assert list(fitting_players(lab, TicTacToe(symmetric=True))) == expected
 
 
 @pytest.mark.parametrize("env", ["nim", "tictactoe"])

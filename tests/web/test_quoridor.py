@@ -10,12 +10,16 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from hydra import initialize_config_module
 
 from src.core.errors import UserError
 from src.core.play.search_interface import SearcherConfig
 from src.envs.quoridor.game import Quoridor
 from src.envs.quoridor.notation import parse_move
 from src.envs.quoridor.rules import Position
+from src.play import ConfigLab
+from src.web import shell
+from src.web.game_page import Visit
 from src.web.players import YOU
 from src.web.quoridor import panels, review
 from src.web.quoridor.board import BoardGeometry, Box, Marks, Mode, draw
@@ -23,6 +27,7 @@ from src.web.quoridor.clock import Clock, ClockPanel, clock_text, read_clock
 from src.web.quoridor.match import MAX_VARIATIONS, SEATS, QuoridorMatch, Variations, players_of, read_variations, toward
 from src.web.quoridor.page import QuoridorPage
 from src.web.quoridor.searches import Budget, Judgment, deepen, from_search, judge
+from src.web.saved_games import SavedGame
 from tests.web.inner import in_tab
 
 GAME = Quoridor(9, 10, 200, False)
@@ -356,3 +361,59 @@ def test_a_cancel_that_comes_after_the_move_does_not_pause_the_game():
     page = SimpleNamespace(agent_to_move=False, paused=False)
     asyncio.run(QuoridorPage.cancel_move(page))  # type: ignore[arg-type]
     assert not page.paused
+
+
+async def open_paused(lab: ConfigLab, saved: SavedGame | None = None) -> QuoridorPage:
+    """Return the page of two easy players, who move by `step` only."""
+    page = QuoridorPage(Visit(lab, {"first": "easy", "second": "easy"}, saved), GAME, players_of([]))
+    page.paused = True
+    await page.open()
+    return page
+
+
+async def steps(page: QuoridorPage, count: int) -> list[str]:
+    for _ in range(count):
+        await page.step()
+    return page.match.names()
+
+
+@in_tab
+async def test_every_game_has_its_own_seed_by_which_it_is_continued_and_replayed(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(shell, "set_address", lambda address, push=False: None)
+    with initialize_config_module("conf", version_base="1.3"):
+        lab = ConfigLab([], None)
+        page = await open_paused(lab)
+        left, start = await steps(page, 8), page.match.start
+        saved = SavedGame(page.path, page.setup, json.loads(json.dumps(start)), page.match.moves_as_json())
+        played = await steps(page, 4)
+        again = await open_paused(lab, saved)
+        assert again.match.names() == left
+        assert (await steps(again, 4), again.match.start) == (played, start), "continued as it would have been"
+        for _ in range(12):
+            await again.take_back()
+        assert await steps(again, 12) == played, "replayed from its start"
+        await again.new_game()
+        assert again.match.seed != page.match.seed
+        assert await steps(again, 12) != played
+        seed = again.match.seed
+        await again.load(GAME.write_position(START))
+        assert again.match.seed != seed, "a loaded position begins a new game"
+
+
+@pytest.mark.parametrize("start", [None, 7, {"position": "e1 e9 10 10 0 -"}, {"position": 3, "seed": 0}])
+def test_a_start_without_position_and_seed_is_refused(start: Any):
+    match = QuoridorMatch(GAME, MIDDLE, seed=5)
+    with pytest.raises(UserError, match="is not a position with the seed of a game"):
+        match.restore(start, [])
+    assert (match.seed, states(match)) == (5, [MIDDLE])
+    match.restore(GAME.write_position(START), [])  # saved before games had seeds
+    assert (match.seed, states(match)) == (0, [START])
+
+
+def test_agents_draw_anew_at_every_ply_and_the_same_after_a_move_is_taken_back():
+    match = played("e2")
+    first = match.rng().random()
+    match.play(GAME.parse_move(match.state, "e8"))
+    assert match.rng().random() != first
+    match.take_back()
+    assert match.rng().random() == first

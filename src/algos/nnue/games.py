@@ -48,14 +48,15 @@ class GamePlan:
     generation: int
 
     def play(self, number: int) -> PlayedGame:
-        return play_game(self.game, self._search(), self.config, generator(self.seed, "nnue", self.generation, number))
+        rng = generator(self.seed, "nnue", self.generation, number)
+        return play_game(self.game, self._search(rng), self.config, rng)
 
-    def _search(self) -> Search:
+    def _search(self, rng: np.random.Generator) -> Search:
         if self.network is not None:
             return evaluation_of(self.game).search(self.network, self.config.nodes)
 
         def search(state: Any) -> tuple[int, int]:
-            found = self.first_player.search(self.game, state)
+            found = self.first_player.search(self.game, state, rng)
             return found.score, found.line[0]
 
         return search

@@ -29,6 +29,7 @@ class SearcherConfig:
     seed: int  # of that noise
     selective: bool  # search only moves that gain something, extend lines by threats, and use `TwoPlayerGame.solved`
     waiting_plies: NonNegativeInt = UNLIMITED_PLIES  # from this ply on, a selective search does not wait
+    fastest_win: bool = True  # a win loses a point with every ply, so that the nearest one is the best
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -87,11 +88,11 @@ def score_text(score: int) -> str:
     return f"win-in-{WIN - score}" if score > 0 else f"loss-in-{WIN + score}"
 
 
-def parent_score(score: int) -> int:
-    """Convert the score after a move to that of the position before it: negate, and count one ply more to a win."""
+def parent_score(score: int, ply: int = 1) -> int:
+    """Convert the score after a move to that of the position before it: negate, and take `ply` points from a win."""
     if score > DECIDED:
-        return 1 - score
-    return -1 - score if score < -DECIDED else -score
+        return ply - score
+    return -ply - score if score < -DECIDED else -score
 
 
 class PositionBatch(Protocol):

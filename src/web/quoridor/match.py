@@ -4,13 +4,16 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from html import escape
 from typing import Any
 
-from ...core.errors import require
+import numpy as np
+
+from ...core.errors import UserError, require
 from ...core.play.game import Game
 from ...core.play.game_record import read_game, write_game
+from ...core.seeding import generator
 from ...envs.quoridor.game import Quoridor
 from ...envs.quoridor.notation import parse_move
 from ...envs.quoridor.rules import Position, free_walls
-from ..match import Match
+from ..match import Match, SeededMatch
 from ..players import HUMAN_PLAYER, LEVELS, YOU, Player, general_players, trained_players
 from ..services import FinishedRun, Services
 from .clock import NO_CLOCK
@@ -43,22 +46,36 @@ def run_game(services: Services, game: Quoridor, player: Player) -> Game:
 
 
 class QuoridorMatch(Match[Position, int, Mapping[str, Any]]):
+    """A match whose seed determines what its agents draw, at every ply anew."""
+
     game: Quoridor
 
-    def __init__(self, game: Quoridor, start: Position, human_seats: Collection[int] = ()) -> None:
+    def __init__(self, game: Quoridor, start: Position, human_seats: Collection[int] = (), seed: int = 0) -> None:
         super().__init__(game, lambda: start, human_seats)
+        self.seed = seed
+
+    def rng(self) -> np.random.Generator:
+        """Return the generator of the decision at the present ply."""
+        return generator(self.seed, "decision", len(self.moves))
 
     @property
-    def start(self) -> str:
-        return self.game.write_position(self.at(0))
+    def start(self) -> dict[str, Any]:
+        return {"position": self.game.write_position(self.at(0)), "seed": self.seed}
 
     def new_of(self, start: Any) -> Callable[[], Position]:
-        position = self.game.read_position(str(start))
+        match start:
+            case {"position": str(text), "seed": int(seed)} if 0 <= seed < SeededMatch.SEEDS:
+                position = self.game.read_position(text)
+            case str(text):  # of a game that was saved without a seed
+                position, seed = self.game.read_position(text), 0
+            case _:
+                raise UserError(f"{str(start)[:40]!r} is not a position with the seed of a game")
+        self.seed = seed
         return lambda: position
 
     def with_moves(self, moves: Sequence[int]) -> "QuoridorMatch":
         """Return a match from the same start for a person who plays both seats."""
-        other = QuoridorMatch(self.game, self.at(0), (0, 1))
+        other = QuoridorMatch(self.game, self.at(0), (0, 1), self.seed)
         other.begin(other._new, moves)
         return other
 

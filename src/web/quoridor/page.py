@@ -16,6 +16,7 @@ from .. import shell
 from ..clickable import RIGHT, Clickable, Pick, parse_id
 from ..event_loop import Busy, in_thread
 from ..game_page import GamePage, Visit, read_visit
+from ..match import SeededMatch
 from ..match_panel import HintButton, Result, ResultBox, result_for
 from ..players import AgentCache, Player, search_comment
 from ..services import Services, runs_of
@@ -127,7 +128,11 @@ class QuoridorPage(GamePage[QuoridorMatch]):
         self.redraw()
 
     def new_match(self) -> QuoridorMatch:
-        return QuoridorMatch(self.game, self.game.initial(self.rng), self.human_seats)
+        seed = int(self.services.rng().integers(SeededMatch.SEEDS))
+        return QuoridorMatch(self.game, self.game.initial(self.rng), self.human_seats, seed)
+
+    def agent_rng(self) -> np.random.Generator:
+        return self.match.rng()
 
     async def open(self) -> None:
         await self.busy.do(load_engine, self.game, self.agents)
@@ -394,10 +399,11 @@ class QuoridorPage(GamePage[QuoridorMatch]):
 
     async def load(self, text: str) -> None:
         await self.ready.wait()
-        self.new_match().read(text)  # refuses a text that cannot be read before the present game is left
+        match = self.new_match()
+        match.read(text)  # refuses a text that cannot be read before the present game is left
         self._forget()
         self.leave()
-        self.match.read(text)
+        self.match = match
         await self._changed_by_user()
 
     async def new_game(self) -> None:

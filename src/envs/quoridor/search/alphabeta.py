@@ -45,11 +45,11 @@ class SearchBuffers(NamedTuple):
     table: Annotated[np.ndarray, ENTRY, 1 << TABLE_BITS]
     factors: Annotated[np.ndarray, np.int64, len(FACTORS)]
     weights: np.ndarray  # of the factors, int64
-    settings: Annotated[np.ndarray, np.int64, 8]  # see below
+    settings: Annotated[np.ndarray, np.int64, 9]  # see below
 
 
 # Indices of SearchBuffers.settings.
-NODES, NODE_LIMIT, STOPPED, FIRST, NOISE, SELECTIVE, EVALUATED, WAITING_PLIES = range(8)
+NODES, NODE_LIMIT, STOPPED, FIRST, NOISE, SELECTIVE, EVALUATED, WAITING_PLIES, FASTEST_WIN = range(9)
 
 
 @inlined
@@ -69,11 +69,11 @@ def _static_score(board: Any, buffers: SearchBuffers, seed: Any) -> int:
 
 
 @inlined
-def _child_bound(bound: int) -> int:
+def _child_bound(bound: int, ply: int) -> int:
     """Convert a bound before a move to the bound after it: the inverse of `_parent_score`."""
     if bound > DECIDED:
-        return -1 - bound
-    return 1 - bound if bound < -DECIDED else -bound
+        return -ply - bound
+    return ply - bound if bound < -DECIDED else -bound
 
 
 @inlined
@@ -115,7 +115,7 @@ def negamax(board: Any, buffers: SearchBuffers, seed: Any, depth: int, alpha: in
             return score
     first = settings[FIRST] if height == 0 else (np.int64(entry.move) if entry.key == key else NO_MOVE)
     moves, priorities = buffers.moves[height], buffers.priorities[height]
-    selective, waiting_plies = settings[SELECTIVE] != 0, settings[WAITING_PLIES]
+    selective, waiting_plies, ply = settings[SELECTIVE] != 0, settings[WAITING_PLIES], settings[FASTEST_WIN]
     count = list_candidates(board, selective, waiting_plies, moves) if depth > 0 else list_threats(board, moves)
     for i in range(count):  # order by `first`, then by history of cutoffs
         priorities[i] = -i  # keeps the order at the root, where the first of equal moves is played
@@ -125,12 +125,12 @@ def negamax(board: Any, buffers: SearchBuffers, seed: Any, depth: int, alpha: in
             priorities[i] = np.int64(1) << 60
     for i in range(count):
         first_by_priority(moves, priorities, i, count)
-        move, low = moves[i], _child_bound(max(alpha, best))
+        move, low, last = moves[i], _child_bound(max(alpha, best), ply), _child_bound(beta, ply)
         origin = rules.make(board, move)
-        high = _child_bound(beta) if i == 0 else low - 1  # null window after the first move
-        score = _parent_score(negamax(board, buffers, seed, depth - 1, high, low, height + 1))
+        high = last if i == 0 else low - 1  # null window after the first move
+        score = _parent_score(negamax(board, buffers, seed, depth - 1, high, low, height + 1), ply)
         if i > 0 and max(alpha, best) < score < beta:
-            score = _parent_score(negamax(board, buffers, seed, depth - 1, _child_bound(beta), low, height + 1))
+            score = _parent_score(negamax(board, buffers, seed, depth - 1, last, low, height + 1), ply)
         rules.unmake(board, move, origin)
         if settings[STOPPED] != 0:
             return 0
@@ -177,7 +177,8 @@ class CompiledSearch:
         weights = np.array([config.weights[name] for name in FACTORS], np.int64)
         self.buffers = allocate(SearchBuffers, {}, weights=weights)
         settings = self.buffers.settings
-        settings[[NOISE, SELECTIVE, WAITING_PLIES]] = config.noise, config.selective, config.waiting_plies
+        settings[[NOISE, SELECTIVE]] = config.noise, config.selective
+        settings[[WAITING_PLIES, FASTEST_WIN]] = config.waiting_plies, config.fastest_win
 
     def search(self, state: Position, depth: int, first: int | None, node_limit: int) -> SearchResult | None:
         buffers, settings = self.buffers, self.buffers.settings
