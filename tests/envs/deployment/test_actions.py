@@ -51,11 +51,8 @@ def test_the_dimensions_are_those_of_the_contract():
 
 def test_units_are_ordered_by_id_and_hexes_by_column_and_row():
     """5.1: lexicographic ids, independent of their order in the scenario, and hexes by (col, row)."""
-    shuffled = {
-        "player_1": roster(u10=("rifleman", (2, 5)), u2=("sergeant", (4, 5)), U3=("brute", (6, 5))),
-        "player_2": SMALL_SCENARIO["player_2"],
-    }
-    game = small_game(scenario=shuffled)
+    shuffled = roster(u10=("rifleman", (2, 5)), u2=("sergeant", (4, 5)), U3=("brute", (6, 5)))
+    game = small_game(scenario=SMALL_SCENARIO | {"player_1": shuffled})
     state, actions = begin(game), game.actions
     assert [unit.id for unit in game.scenario.rosters[0]] == ["U3", "u10", "u2"]
     pool = state.deployment_state.deployment_pools_by_player[1]

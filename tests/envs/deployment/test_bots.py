@@ -23,6 +23,7 @@ from src.envs.splitmix import below
 from src.envs.tictactoe.game import TicTacToe
 from tests.envs.deployment.making import (
     aim,
+    armies,
     battle,
     begin,
     bot,
@@ -180,10 +181,10 @@ IN_COVER = small_game(
     deployment_type="fixed",
     board={"map": COVER_SPOT},
     profiles=SLOW_RIFLES,
-    scenario={
-        "player_1": roster(a1=("rifleman", (2, 5)), a2=("sergeant", (4, 5))),
-        "player_2": roster(b1=("brute", (2, 1)), b2=("brute", (4, 1)), b3=("spitter", (6, 1))),
-    },
+    scenario=armies(
+        roster(a1=("rifleman", (2, 5)), a2=("sergeant", (4, 5))),
+        roster(b1=("brute", (2, 1)), b2=("brute", (4, 1)), b3=("spitter", (6, 1))),
+    ),
 )
 
 

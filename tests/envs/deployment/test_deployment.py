@@ -8,6 +8,7 @@ from src.envs.deployment.game import DeploymentGame
 from src.envs.deployment.rules.deployment import DeploymentError
 from tests.envs.deployment.making import (
     SMALL_SCENARIO,
+    armies,
     begin,
     contents,
     deployed,
@@ -155,7 +156,7 @@ def test_players_alternate_and_who_has_more_units_ends_alone():
     assert deployers(small_game(deployment_order_mode="alternated_p1_start")) == [1, 2, 1, 2, 2]
     exchanged = small_game(
         deployment_order_mode="alternated_p1_start",
-        scenario={"player_1": SMALL_SCENARIO["player_2"], "player_2": SMALL_SCENARIO["player_1"]},
+        scenario=armies(SMALL_SCENARIO["player_2"], SMALL_SCENARIO["player_1"]),
     )
     assert deployers(exchanged) == [1, 2, 1, 2, 1]
 

@@ -19,6 +19,7 @@ from src.envs.two_player_env import OutcomeReward
 from tests.envs.deployment.making import (
     COVER_MAP,
     REWARD,
+    armies,
     bot,
     contents,
     drawn,
@@ -121,10 +122,7 @@ def test_what_is_no_action_is_refused(wrong: Any, penalty: float | None):
 
 
 # Two riflemen shoot before a lone spitter can act, and often kill it.
-AMBUSH = {
-    "player_1": roster(a1=("rifleman", (4, 5)), a2=("rifleman", (6, 5))),
-    "player_2": roster(b1=("spitter", (4, 1))),
-}
+AMBUSH = armies(roster(a1=("rifleman", (4, 5)), a2=("rifleman", (6, 5))), roster(b1=("spitter", (4, 1))))
 
 
 @pytest.mark.parametrize(("asked", "steps"), [(False, 40), pytest.param(True, 15, marks=pytest.mark.slow)])
