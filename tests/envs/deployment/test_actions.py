@@ -238,6 +238,28 @@ def test_a_report_has_the_dice_that_were_rolled_and_their_effect():
     assert hurt > 10
 
 
+def test_an_event_is_reported_once_when_it_happens():
+    """Turns, points and flights over a whole game, compared with the state before and after each action."""
+    game, rng, player = SIEGE, np.random.default_rng(0), bot(0.2)
+    state, kinds = begin(game, 3), {"turns": 0, "points": 0, "flights": 0}
+    while game.outcome(state) is None:
+        before, points, turn = state.units, state.victory_points, (state.round, state.current_player)
+        action = player.decide(game, state, rng).action
+        events = apply_and_describe(game, state, Command("play", (action,))).events
+        now = f"round {state.round}: player {state.current_player}'s turn"
+        expected = {
+            "turns": [now] if (state.round, state.current_player) != turn else [],
+            "points": [f"player {k} scores {state.victory_points[k] - points[k]}" for k in (1, 2)],
+            "flights": [f"{one} has fled" for one, unit in state.units.items() if unit.fled and not before[one].fled],
+        }
+        expected["points"] = [words for words in expected["points"] if not words.endswith(" 0")]
+        for kind, ending in (("turns", "'s turn"), ("points", " scores "), ("flights", " has fled")):
+            assert [event for event in events if ending in event] == expected[kind]
+            kinds[kind] += len(expected[kind])
+    assert kinds["turns"] == 10
+    assert min(kinds.values()) > 0
+
+
 @pytest.mark.parametrize(("board", "save"), [(SMALL_MAP, 5), (COVER_MAP, 4)])
 def test_the_save_in_cover_is_reported(board: str, save: int):
     """A brute on (4, 4), shot at with AP-1."""

@@ -293,6 +293,19 @@ def test_who_is_done_first_confirms_while_the_other_places():
     assert state.phase == "move"
 
 
+def test_a_confirmation_out_of_turn_does_not_begin_the_battle():
+    """Player 2 has placed the last unit and can take it back until it confirms, whenever player 1 does so."""
+    game = small_game(deployment_order_mode="alternated_p1_start", confirming_players=[1, 2])
+    state = deployed(game, a1=(0, 5), b1=(0, 0), a2=(2, 5), b2=(2, 0), b3=(4, 0))
+    game.confirm_deployment(state, 1)
+    assert state.phase == "deployment"
+    assert state.deployment_state.unconfirmed_player == 2
+    game.undeploy_unit(state, "b3")
+    game.deploy_unit(state, "b3", 6, 0)
+    game.confirm_deployment(state, 2)
+    assert state.phase == "move"
+
+
 def test_confirming_is_for_people():
     with pytest.raises(UserError, match=r"confirming_players=\[3\] .*1, 2"):
         small_game(confirming_players=[3])
