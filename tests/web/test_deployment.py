@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
@@ -12,6 +13,8 @@ import pytest
 
 from src.config.compose import own_hydra
 from src.core.errors import UserError
+from src.core.play.agent import Agent, RandomAgent
+from src.envs.deployment.bots import Redeployed
 from src.envs.deployment.game import DeploymentGame
 from src.envs.deployment.rules.hexgrid import distance, neighbors
 from src.envs.deployment.rules.scenario import Profile
@@ -255,6 +258,22 @@ def test_a_placement_is_taken_back_until_another_or_a_confirmation():
     match.place_rest()
     match.play(Command("confirm_deployment", (1,)))
     assert match.why_not_take_back() == "a confirmed deployment cannot be taken back"
+
+
+def test_the_rest_and_every_placement_of_the_page_are_the_same_in_every_game(game: DeploymentGame):
+    def places(place: Callable[[DeploymentMatch], None], agent: Agent | None) -> int:
+        found = set()
+        for seed in range(5):
+            seat = Seat("player 1", agent, np.random.default_rng(seed))
+            match = DeploymentMatch(game, (seat, robot(seed)), seed)
+            while match.to_move == 1:
+                place(match)
+            found.add(tuple(str(unit) for unit in match.state.units.values()))
+        return len(found)
+
+    assert places(DeploymentMatch.place_rest, None) == 1
+    for placement in match_setup.PLACEMENTS.values():
+        assert places(lambda match: match.play(match.decide()), Redeployed(placement, RandomAgent())) == 1
 
 
 def test_a_set_up_asks_its_people_to_confirm():

@@ -164,7 +164,7 @@ class DeploymentMatch(Match[GameState, Command, StepReport]):
 
     def place_rest(self) -> None:
         """Place the remaining units on the front line while it is this player's turn."""
-        helper, seat = Bot(FrontLine(), 0, 0, 0, 0, 0, 0), self.seat
+        helper, seat = Bot(FrontLine("first"), 0, 0, 0, 0, 0, 0), self.seat
         while self.state.phase == "deployment" and self.seat == seat and not self.is_over and self.unconfirmed is None:
             action = helper.decide(self.game, self.state, self.seats[seat].rng).action
             self.play(Command("play", (action,)))
@@ -172,7 +172,7 @@ class DeploymentMatch(Match[GameState, Command, StepReport]):
 
 def warm_up(game: DeploymentGame) -> None:
     """Play a game of two bots, so that kernels are compiled before users play."""
-    bot = Bot(FrontLine(), damage=1, threat=0, objective=0, to_objective=0, to_enemy=1, explore=0)
+    bot = Bot(FrontLine("first"), damage=1, threat=0, objective=0, to_objective=0, to_enemy=1, explore=0)
     seat = Seat("warm-up", bot, generator(0, "warm-up"))
     match = DeploymentMatch(game, (seat, seat), 0)
     while not match.is_over:

@@ -29,11 +29,11 @@ ZONES = ("hammer", "trench", "redoubt", "corners", "pincer")
 HUMAN = "human"
 AGENTS = ("random", "greedy", "defensive", "tactical", "balanced", "erratic", "planner")
 RUN = "run:"  # prefix of the name of a finished run
-PLACEMENTS: Mapping[str, type[Placement]] = {
-    "deterministic": Deterministic,
-    "front_line": FrontLine,
-    "back_line": BackLine,
-    "scripted": Scripted,
+PLACEMENTS: Mapping[str, Placement] = {
+    "deterministic": Deterministic(),
+    "front_line": FrontLine("first"),
+    "back_line": BackLine("first"),
+    "scripted": Scripted(),
 }
 OWN = "own"  # the zones of the scenario, the placement of the agent
 ZONE_HEXES = 176  # size of the largest zone
@@ -118,7 +118,7 @@ def _agent(services: Services, game: DeploymentGame, scenario: str, name: str, p
         run = name.removeprefix(RUN)
         agent = services.agent(name, game) if run == name else trained_agent(services, game, scenario, run)
         if placement != OWN:
-            agent = Redeployed(PLACEMENTS[placement](), agent)
+            agent = Redeployed(PLACEMENTS[placement], agent)
             agent.check(game)
     except UserError as error:
         raise UserError(f"{name} cannot play here: {error}") from error

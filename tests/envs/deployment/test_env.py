@@ -302,7 +302,7 @@ def test_the_learner_begins_in_the_battle_with_its_units_placed(opponent: Agent,
 
 
 def test_drawn_placements_do_not_count_as_deployments():
-    batch = placing(full_game(), bot(), "first", front=FrontLine(), back=BackLine()).vectorize(8)
+    batch = placing(full_game(), bot(), "first", front=FrontLine("first"), back=BackLine("first")).vectorize(8)
     batch.reset(seed=3)
     rng, starts = np.random.default_rng(0), {0: set[int](), 1: set[int]()}
     for _ in range(200):
@@ -320,7 +320,7 @@ def test_drawn_placements_do_not_count_as_deployments():
 
 @COMPILED_OR_NOT
 def test_units_that_were_placed_for_the_learner_are_not_rewarded(opponent: Agent):
-    env = placing(small_game(), opponent, "first", front=FrontLine())
+    env = placing(small_game(), opponent, "first", front=FrontLine("first"))
     env.reset(seed=1)
     *_, info = env.step(int(np.flatnonzero(env.action_masks())[-1]))
     assert info["rewards"]["deployment"] == 0
@@ -328,7 +328,7 @@ def test_units_that_were_placed_for_the_learner_are_not_rewarded(opponent: Agent
 
 def test_placements_that_do_not_fit_are_refused():
     with pytest.raises(UserError, match=r"env\.placements is for active deployments"):
-        placing(small_game(deployment_type="fixed"), bot(), "first", front=FrontLine())
+        placing(small_game(deployment_type="fixed"), bot(), "first", front=FrontLine("first"))
     with pytest.raises(UserError, match="script does not fit"):
-        placing(full_game(zones="trench"), bot(), "first", front=FrontLine(), scripted=Scripted())
+        placing(full_game(zones="trench"), bot(), "first", front=FrontLine("first"), scripted=Scripted())
     placing(full_game(zones="trench"), bot(), "first", line=Deterministic())
