@@ -11,6 +11,7 @@ from ...core.seeding import generator
 from ...envs.deployment.bots import Bot
 from ...envs.deployment.bots.placement import FrontLine
 from ...envs.deployment.game import DeploymentGame
+from ...envs.deployment.rules.battle import may_be_chosen
 from ...envs.deployment.rules.scenario import Hex
 from ...envs.deployment.rules.state import GameState
 from ...envs.deployment.step_report import Command, StepReport, apply_and_describe, apply_command
@@ -125,6 +126,11 @@ class DeploymentMatch(Match[GameState, Command, StepReport]):
             legal = [action for action in legal if actions.slots_of(action)[0] == slot]
         hexes = (actions.target_hex(self.state, action) for action in legal)
         return sorted({one for one in hexes if one is not None})
+
+    def can_choose_instead(self, unit: str) -> bool:
+        """Whether a unit of the player to move may act instead of the active one, which the latest step has chosen."""
+        u = self.state.number(unit)
+        return self.game.world.settings.is_choice and may_be_chosen(self.game.world, self.state.games, self.state.i, u)
 
     def latest_placement(self) -> str | None:
         """Return the unit placed last by the player to move."""

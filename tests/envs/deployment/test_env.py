@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
+from src.config.build import build
 from src.core.errors import UserError
 from src.core.play.agent import Agent, RandomAgent, SelfPlay
 from src.envs.deployment.bots import Bot
@@ -29,6 +30,7 @@ from tests.envs.deployment.making import (
     settings,
     small_game,
 )
+from tests.test_compositions import composed
 
 COMPILED_OR_NOT = pytest.mark.parametrize("opponent", [bot(), RandomAgent()], ids=["compiled", "python"])
 ORDERS = ("player_by_player", "alternated_p1_start")
@@ -65,6 +67,21 @@ def test_reset_starts_in_deployment(seat: str):
         assert state_of(env).deployment_state.current_deployer == info["seat"] + 1
         seats.add(info["seat"])
     assert seats == {"first": {0}, "second": {1}, "random": {0, 1}}[seat]
+
+
+def test_which_unit_acts_is_an_option_of_the_environment():
+    """With `choice` an episode has a second action for every unit that acts: first which one, then what it does."""
+    env = build(composed("env=deployment", "env.game.activation=choice").env, "env")
+    assert composed("env=deployment").env.game.activation == "by_id"
+    _, info = env.reset(seed=0)
+    rng, chosen, acted = np.random.default_rng(0), 0, 0
+    while "outcome" not in info:
+        state = env._batch.states[0]
+        if state.phase != "deployment":
+            chosen += state.active_unit_id is None
+            acted += state.active_unit_id is not None
+        *_, info = env.step(int(drawn(rng, info["action_mask"][None])[0]))
+    assert chosen == acted > 20
 
 
 @pytest.mark.parametrize("start", ["command", "move"])
