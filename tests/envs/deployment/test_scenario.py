@@ -41,6 +41,7 @@ KEYS = (
     *("deployment_max_unit_slots", "deployment_max_hex_slots", "debug", "board", "zones", "profiles", "scenario"),
     *("confirming_players", "activation", "first_turn", "rounds", "victory_points", "charge_reach"),
 )
+BY_COLUMN_AND_ROW = ("agent@env.opponent=tactical", "agent/placement@env.opponent.placement=deterministic")
 GAMES = {"small": small_game(), "cover": small_game(board={"map": COVER_MAP}), "full": full_game()}
 
 
@@ -361,6 +362,52 @@ def test_a_scenario_names_its_parts_and_deployment_type(scenario: str, zones: st
     assert game.charge_reach == (11 if scenario == "skirmish" else 12)
     typed = composed("env=deployment", "env.game.scenario.deployment_type=fixed").env.game
     assert typed.deployment_type == "fixed"
+
+
+DOCUMENTED = {  # values of the documents that differ from the defaults, by the words that choose them
+    ("env=deployment_classic",): {
+        "first_turn": "player_1",
+        "charge_reach": 12,
+        "board": conf("board/ruins"),
+        "zones": conf("zones/hammer"),
+        "profiles": conf("profiles/warriors"),
+        "scenario": conf("scenario/classic_skirmish"),
+    },
+    ("env=deployment_alternated",): {"deployment_order_mode": "alternated_p1_start"},
+    ("env=deployment", "env.game.activation=choice"): {"activation": "choice"},
+    ("env=deployment", "env.game.first_turn=player_1"): {"first_turn": "player_1"},
+    ("env=deployment", "env.game.charge_reach=12"): {"charge_reach": 12},
+    ("env=deployment", "env/deployment/zones@env.game.zones=hammer"): {"zones": conf("zones/hammer")},
+}
+
+
+@pytest.mark.parametrize("words", DOCUMENTED)
+def test_the_values_of_the_documents_are_one_option_away(words: tuple[str, ...]):
+    chosen, usual = composed(*words).env.game, composed("env=deployment").env.game
+    for key, value in DOCUMENTED[words].items():
+        assert (OmegaConf.to_container(chosen[key]) if OmegaConf.is_config(chosen[key]) else chosen[key]) == value
+        assert chosen[key] != usual[key], "it is no option but the default"
+
+
+def test_the_other_values_of_the_documents_are_the_defaults():
+    game = composed("env=deployment").env.game
+    expected = {"deployment_type": "active", "deployment_order_mode": "player_by_player", "on_deadlock": "raise"}
+    expected |= {"post_deployment_start_phase": "command", "rounds": 5, "victory_points": 5, "min_enemy_distance": 0}
+    assert {key: game[key] for key in expected} == expected
+    reward = composed("env=deployment").reward
+    assert (reward.win, reward.draw, reward.loss, reward.objective_placement) == (1.0, 0.0, -1.0, 0.0)
+
+
+def test_a_training_run_can_have_the_algorithm_and_placement_of_the_documents():
+    """MaskablePPO, against an opponent that places its units by id on hexes by (col, row)."""
+    cfg = composed("env=deployment", "algo=maskable_ppo", *BY_COLUMN_AND_ROW)
+    assert cfg.algo._target_ == "src.algos.maskable_ppo.MaskablePPO"
+    env = build(cfg.env, "env")
+    state = begin(env.game)
+    while state.phase == "deployment":
+        env.game.play(state, env.opponent.decide(env.game, state, np.random.default_rng(0)).action)
+    for pool, army in zip(env.game.scenario.pools, env.game.scenario.rosters, strict=True):
+        assert [position(state, unit.id) for unit in army] == list(pool[: len(army)])
 
 
 @pytest.mark.parametrize("zones", mostly_slow(["redoubt", "hammer", "trench", "corners", "pincer"], fast=2))
