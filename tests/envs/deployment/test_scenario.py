@@ -334,6 +334,15 @@ def test_a_required_key_that_is_missing_is_named(key: str):
             validate(composed("env=deployment", f"env.game.{key}=???"), schema.Train)
 
 
+@pytest.mark.parametrize(
+    "run", sorted((ROOT / "experiments").glob("deployment_*/**/config.yaml")), ids=lambda path: path.parent.name
+)
+def test_the_games_of_shipped_runs_have_every_key(run: Path):
+    config = load_config(run.parent)
+    for env in (config.env, *config.curriculum.get("others", {}).values()):
+        build(env.game, "env.game")
+
+
 def test_the_game_of_a_shipped_run_is_that_of_the_configuration():
     saved = build(load_config(ROOT / "experiments" / "deployment_value" / "deployment_classic").env.game, "env.game")
     now = build(composed("env=deployment_classic").env.game, "env.game")
