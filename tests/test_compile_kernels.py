@@ -62,7 +62,7 @@ from src.web.deployment import match_setup
 from src.web.deployment.match import warm_up
 
 chosen = match_setup.MatchSetup()
-game = match_setup.game_of(lab, chosen.scenario, chosen.order, chosen.zones)
+game = match_setup.game_of(lab, chosen.scenario, chosen.order, chosen.activation, chosen.zones)
 warm_up(game)
 match_setup.match_of(lab, game, chosen).candidates(None)
 """

@@ -11,8 +11,8 @@ from tests.envs.deployment.making import full_game
 def transcript() -> str:
     game, rng = full_game(deployment_order_mode="alternated_p1_start"), np.random.default_rng(6)
     agents: list[Agent] = [
-        Bot(FrontLine(), damage=1, threat=0, objective=0, to_objective=0, to_enemy=0.5, explore=0),
-        Bot(BackLine(), damage=1, threat=0.3, objective=25, to_objective=2, to_enemy=0, explore=0),
+        Bot(FrontLine("random"), damage=1, threat=0, objective=0, to_objective=0, to_enemy=0.5, explore=0),
+        Bot(BackLine("random"), damage=1, threat=0.3, objective=25, to_objective=2, to_enemy=0, explore=0),
     ]
     state = game.initial(rng)
     lines = [game.render(state), ""]

@@ -11,7 +11,7 @@ from PIL import Image
 
 from tests.lab import ROOT
 from tests.web.browser import Browser, chromium, serving
-from tests.web.test_deployment_page import hurry, open_board, part
+from tests.web.test_deployment_page import begin_battle, open_board
 from tests.web.test_quoridor_page import begin, leave_field, moves, type_move, wait_moves
 
 PICTURES = ROOT / "experiments" / "pictures"
@@ -60,10 +60,7 @@ def quoridor(browser: Browser) -> None:
 
 def deployment(browser: Browser) -> None:
     open_board(browser, "player_2=tactical&seed=3")
-    hurry(browser)
-    browser.click(part("rest"))
-    browser.click(part("confirm"))
-    browser.wait_text(".dp-status .when", "round 1")
+    begin_battle(browser)
     browser.press("a")
     browser.find(".dp-pieces [data-choice]")
     browser.script("scrollTo(0, 0)")

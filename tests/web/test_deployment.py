@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
@@ -12,12 +13,14 @@ import pytest
 
 from src.config.compose import own_hydra
 from src.core.errors import UserError
+from src.core.play.agent import Agent, RandomAgent
+from src.envs.deployment.bots import FirstUnit, Redeployed
 from src.envs.deployment.game import DeploymentGame
 from src.envs.deployment.rules.hexgrid import distance, neighbors
 from src.envs.deployment.rules.scenario import Profile
 from src.envs.deployment.step_report import Command, StepReport
 from src.play import ConfigLab
-from src.web.deployment import board, match_setup
+from src.web.deployment import board, match_setup, panels
 from src.web.deployment.board import Marks
 from src.web.deployment.descriptions import (
     ABBREVIATIONS,
@@ -36,6 +39,8 @@ from src.web.deployment.descriptions import (
 from src.web.deployment.match import DeploymentMatch, Seat, warm_up
 from src.web.deployment.match_setup import MatchSetup
 from src.web.deployment.odds import Odds, attack_odds, range_of, targets
+from src.web.deployment.page import _setup_of
+from src.web.saved_games import SavedGame
 from tests.envs.deployment.making import COVER_MAP, bot, conf, contents, full_game, small_game
 from tests.lab import ROOT
 
@@ -257,10 +262,26 @@ def test_a_placement_is_taken_back_until_another_or_a_confirmation():
     assert match.why_not_take_back() == "a confirmed deployment cannot be taken back"
 
 
+def test_the_rest_and_every_placement_of_the_page_are_the_same_in_every_game(game: DeploymentGame):
+    def places(place: Callable[[DeploymentMatch], None], agent: Agent | None) -> int:
+        found = set()
+        for seed in range(5):
+            seat = Seat("player 1", agent, np.random.default_rng(seed))
+            match = DeploymentMatch(game, (seat, robot(seed)), seed)
+            while match.to_move == 1:
+                place(match)
+            found.add(tuple(str(unit) for unit in match.state.units.values()))
+        return len(found)
+
+    assert places(DeploymentMatch.place_rest, None) == 1
+    for placement in match_setup.PLACEMENTS.values():
+        assert places(lambda match: match.play(match.decide()), Redeployed(placement, RandomAgent())) == 1
+
+
 def test_a_set_up_asks_its_people_to_confirm():
     assert [MatchSetup(player_2=name).people for name in ("human", "greedy")] == [(1, 2), (1,)]
     with own_hydra():
-        game = match_setup.game_of(ConfigLab([], 0), "skirmish", "player_by_player", "own", (2,))
+        game = match_setup.game_of(ConfigLab([], 0), "skirmish", "player_by_player", "choice", "own", (2,))
     assert game.world.settings.confirming == 0b10
     warm_up(game)
 
@@ -288,6 +309,38 @@ def test_an_address_names_a_set_up():
 def test_an_address_that_means_nothing_is_refused(query: dict[str, str]):
     with pytest.raises(UserError, match=r"unknown|expected"):
         match_setup.read(query)
+
+
+def test_a_person_chooses_the_unit_that_acts_unless_the_first_one_does():
+    assert MatchSetup().activation == "choice"
+    assert MatchSetup(activation="by_id").address == "/deployment?activation=by_id"
+    assert panels._options("activation", "choice") == {"by_id": "by order", "choice": "your choice"}
+    with own_hydra():
+        for activation in ("choice", "by_id"):
+            game = match_setup.game_of(ConfigLab([], 0), "skirmish", "player_by_player", activation, "own")
+            assert game.world.settings.is_choice == (activation == "choice")
+
+
+def test_a_game_saved_before_there_was_a_choice_goes_on_by_id():
+    old = MatchSetup(seed="3")._asdict()
+    del old["activation"]
+    for setup, expected in ((old, "by_id"), (MatchSetup()._asdict(), "choice")):
+        assert _setup_of(SavedGame("/deployment", setup, 3, [], "")).activation == expected
+
+
+@pytest.mark.parametrize(("trained", "is_wrapped"), [("by_id", True), ("choice", False)])
+def test_a_network_that_never_chose_a_unit_acts_with_the_first(
+    trained: str, is_wrapped: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    add_run(tmp_path, "one", "deployment")
+    with (tmp_path / "one" / "config.yaml").open("a") as config:
+        config.write(f"env: {{game: {{activation: {trained}}}}}\n")
+    lab, network = ConfigLab([tmp_path], seed=0), RandomAgent()
+    monkeypatch.setattr(ConfigLab, "agent", lambda *_: network)
+    (run,) = match_setup.runs(lab)
+    found = match_setup.trained_agent(lab, full_game(activation="choice"), "skirmish", run.name)
+    assert isinstance(found, FirstUnit) == is_wrapped
+    assert match_setup.trained_agent(lab, full_game(), "skirmish", run.name) is network
 
 
 def add_run(folder: Path, name: str, env: str) -> None:

@@ -140,7 +140,7 @@ def test_a_value_is_put_into_words(
 def test_a_network_advises_in_every_scenario_of_its_curriculum(scenario: str, known: bool):
     lab = ConfigLab([ROOT / "experiments"], 0)
     with own_hydra():
-        game = match_setup.game_of(lab, scenario, "player_by_player", match_setup.OWN)
+        game = match_setup.game_of(lab, scenario, "player_by_player", "by_id", match_setup.OWN)
     (run,) = [run for run in match_setup.runs(lab) if run.path.name == "scenarios"]
     assert match_setup.is_trained_on(run, game, scenario) == known
     assert (run.name in Advisor(lab, game, scenario).names()) == known

@@ -3,6 +3,7 @@
 import asyncio
 import threading
 import time
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -154,6 +155,51 @@ async def test_steps_of_a_battle_are_taken_back_and_leave_the_log(game: Deployme
     assert not notifications
 
 
+def click_unit(page: DeploymentPage, unit: str) -> None:
+    one = page.match.state.units[unit]
+    page.pick(Pick(f"hex-{one.row * COLUMNS + one.col}", LEFT))
+
+
+@in_tab
+async def test_a_person_chooses_the_unit_that_acts_and_may_choose_another(notifications: list[str]):
+    page = open_page(full_game(activation="choice"), PEOPLE)
+    deploy_all(page)
+    state, steps = page.match.state, len(page.match.moves)
+    assert page.headline() == "Player 1: choose one of your units on a marked hex"
+    own = [unit for unit in state.units.values() if unit.player == 1]
+    assert page.candidates == sorted((unit.col, unit.row) for unit in own)
+    for unit in ("R2", "S1", "S1"):  # another one instead, and the same once more
+        click_unit(page, unit)
+        assert (page.match.state.active_unit_id, len(page.match.moves)) == (unit, steps + 1)
+    page.wait()
+    click_unit(page, "S1")  # it has acted
+    assert page.match.state.active_unit_id is None
+    page.wait()  # with the first that may be chosen
+    units = page.match.state.units
+    assert [unit.id for unit in units.values() if unit.acted] == sorted(
+        ["S1", min((one for one in own if one.id != "S1"), key=lambda one: (one.col, one.row)).id]
+    )
+    assert [report.action for report in page.match.reports[steps:]][1] == "S1 waits"
+    assert len(page.match.moves) == steps + 4
+    for unit, others in (("R2", "S1"), ("R2", "B1")):  # one that has acted, and one of the enemy
+        click_unit(page, unit)
+        with pytest.raises(UserError, match="cannot aim at anything") if others == "B1" else nullcontext():
+            click_unit(page, others)
+        assert (page.match.state.active_unit_id, len(page.match.moves)) == ("R2", steps + 5)
+    assert not notifications
+
+
+@in_tab
+async def test_a_look_at_another_unit_changes_nothing_where_the_first_one_acts(game: DeploymentGame):
+    page = open_page(game, PEOPLE)
+    deploy_all(page)
+    page.wait()
+    steps, unit = len(page.match.moves), page.match.state.active_unit_id
+    for other in ("R1", "R3", "S1"):
+        click_unit(page, other)
+        assert (page.looked_at, page.match.state.active_unit_id, len(page.match.moves)) == (other, unit, steps)
+
+
 @in_tab
 async def test_the_odds_of_a_person_are_shown_on_the_board_and_beside_it(game: DeploymentGame):
     page = open_page(game, PEOPLE)
@@ -183,12 +229,20 @@ def hurry(browser: Browser) -> None:
 
 
 def begin_battle(browser: Browser) -> None:
-    """Place the units that are left, and wait for the first turn of a person."""
+    """Place the units that are left, and choose the first one in the first turn of a person."""
     hurry(browser)
     browser.click(part("rest"))
     browser.wait_text(part("headline"), "confirm")
     browser.click(part("confirm"))
-    browser.wait_text(part("headline"), "choose a hex to move to")
+    browser.wait_text(part("headline"), "You: choose one of your units")
+    choose(browser, sorted(browser.attributes(".token.p1", "data-unit"))[0])
+
+
+def choose(browser: Browser, unit: str) -> None:
+    """Click on a unit, which acts next."""
+    col, row = map(int, browser.attributes(f'.token[data-unit="{unit}"]', "data-at")[0].split())
+    pick(browser, col, row)
+    browser.wait_text(part("headline"), f"Your {unit}: choose a hex to move to, or wait")
 
 
 def placed(browser: Browser) -> set[str | None]:
@@ -212,6 +266,22 @@ def top(browser: Browser) -> int:
 
 def wait_moment(browser: Browser, words: str) -> None:
     browser.wait_text(part("moment"), words)
+
+
+def test_both_rosters_are_shown_above_both_tables_and_can_be_collapsed(browser: Browser):
+    open_board(browser, "seed=1&scenario=classic&player_2=human")
+    panels = ["roster-1", "roster-2", "units-1", "units-2"]
+    tops = [browser.find(part(name)).location["y"] for name in panels]
+    assert tops == sorted(set(tops)), "in this order, below each other"
+    for player in (1, 2):
+        rows, header = f"{part(f'roster-{player}')} .dp-row", f"{part(f'roster-{player}')} .q-item"
+        for shown in (True, False, True):
+            wait_shown(browser, rows, shown)
+            browser.click(header)
+
+
+def wait_shown(browser: Browser, css: str, shown: bool) -> None:
+    browser.until(lambda: {one.is_displayed() for one in browser.all(css)} == {shown}, f"{css} to be shown: {shown}")
 
 
 def test_a_side_is_deployed_by_clicks(browser: Browser):
@@ -253,8 +323,14 @@ def test_a_side_is_deployed_by_clicks(browser: Browser):
     assert "9 of 9 to deploy" in browser.text(part("roster-2"))
     hurry(browser)
     browser.press(Keys.ENTER)
-    browser.wait_text(part("headline"), "Your R1: choose a hex to move to, or wait")
+    browser.wait_text(part("headline"), "You: choose one of your units on a marked hex")
     assert len(placed(browser)) == 14
+    choose(browser, "R2")
+    choose(browser, "S1")  # instead
+    browser.press("w")
+    browser.wait_text(part("headline"), "You: choose one of your units on a marked hex")
+    assert browser.attributes('[data-status="S1"]', "class") == ["acted"]
+    assert browser.attributes('[data-status="R2"]', "class") == [""]
 
 
 def test_a_battle_is_fought_and_looked_back_at(browser: Browser):
@@ -429,8 +505,7 @@ def test_a_unit_shows_its_card_and_its_range(browser: Browser):
     assert "The opponent" in browser.text(part("card"))
     ActionChains(browser.driver).move_to_element(browser.find(part("headline"))).perform()
     before = moment(browser)
-    own = browser.attributes('.token.p1[data-unit="A2"]', "data-at")[0].split()
-    pick(browser, int(own[0]), int(own[1]))
+    choose(browser, "A2")
     browser.wait_text(part("card"), "A2 ")
-    assert moment(browser) == before
-    assert not browser.all(".lab-say.refusal"), "a look at a unit is no mistake"
+    assert moment(browser) == before, "it was chosen instead"
+    assert not browser.all(".lab-say.refusal")

@@ -51,17 +51,15 @@ class DeploymentGame(Game[GameState, GameState]):
         deployment_max_unit_slots: Slots,
         deployment_max_hex_slots: Slots,
         min_enemy_distance: Annotated[int, Bounds(ge=0, le=255)],
+        confirming_players: Sequence[Literal[1, 2]],
+        activation: deployment.Activation,
+        first_turn: deployment.FirstTurn,
+        rounds: Annotated[int, Bounds(ge=2, le=100)],
+        victory_points: Annotated[int, Bounds(ge=1, le=1000)],
+        charge_reach: Annotated[int, Bounds(ge=1, le=12)],
         debug: bool,
-        confirming_players: Sequence[Literal[1, 2]] = (),
-        activation: deployment.Activation = "by_id",
-        first_turn: deployment.FirstTurn = "player_1",
-        rounds: Annotated[int, Bounds(ge=2, le=100)] = 5,
-        victory_points: Annotated[int, Bounds(ge=1, le=1000)] = 5,
-        charge_reach: Annotated[int, Bounds(ge=1, le=12)] = 12,
     ) -> None:
-        """conf/ sets every value; the defaults are for saved configurations of earlier versions, without these keys.
-
-        `debug` checks the invariants after every action.
+        """`debug` checks the invariants after every action.
 
         `victory_points` are scored for each of three conditions: an objective, two, and more than the opponent.
         """

@@ -10,7 +10,7 @@ from .env import DeploymentEnv
 from .step_report import Command, apply_and_describe
 
 ENV = "deployment"
-BOT = Bot(FrontLine(), damage=1, threat=0.3, objective=25, to_objective=2, to_enemy=1, explore=0)
+BOT = Bot(FrontLine("first"), damage=1, threat=0.3, objective=25, to_objective=2, to_enemy=1, explore=0)
 
 
 def match(env: DeploymentEnv) -> None:

@@ -11,6 +11,7 @@ from ...core.seeding import generator
 from ...envs.deployment.bots import Bot
 from ...envs.deployment.bots.placement import FrontLine
 from ...envs.deployment.game import DeploymentGame
+from ...envs.deployment.rules.battle import may_be_chosen
 from ...envs.deployment.rules.scenario import Hex
 from ...envs.deployment.rules.state import GameState
 from ...envs.deployment.step_report import Command, StepReport, apply_and_describe, apply_command
@@ -126,6 +127,11 @@ class DeploymentMatch(Match[GameState, Command, StepReport]):
         hexes = (actions.target_hex(self.state, action) for action in legal)
         return sorted({one for one in hexes if one is not None})
 
+    def can_choose_instead(self, unit: str) -> bool:
+        """Whether a unit of the player to move may act instead of the active one, which the latest step has chosen."""
+        u = self.state.number(unit)
+        return self.game.world.settings.is_choice and may_be_chosen(self.game.world, self.state.games, self.state.i, u)
+
     def latest_placement(self) -> str | None:
         """Return the unit placed last by the player to move."""
         state, units = self.state, self.state.games.units[self.state.i]
@@ -164,7 +170,7 @@ class DeploymentMatch(Match[GameState, Command, StepReport]):
 
     def place_rest(self) -> None:
         """Place the remaining units on the front line while it is this player's turn."""
-        helper, seat = Bot(FrontLine(), 0, 0, 0, 0, 0, 0), self.seat
+        helper, seat = Bot(FrontLine("first"), 0, 0, 0, 0, 0, 0), self.seat
         while self.state.phase == "deployment" and self.seat == seat and not self.is_over and self.unconfirmed is None:
             action = helper.decide(self.game, self.state, self.seats[seat].rng).action
             self.play(Command("play", (action,)))
@@ -172,7 +178,7 @@ class DeploymentMatch(Match[GameState, Command, StepReport]):
 
 def warm_up(game: DeploymentGame) -> None:
     """Play a game of two bots, so that kernels are compiled before users play."""
-    bot = Bot(FrontLine(), damage=1, threat=0, objective=0, to_objective=0, to_enemy=1, explore=0)
+    bot = Bot(FrontLine("first"), damage=1, threat=0, objective=0, to_objective=0, to_enemy=1, explore=0)
     seat = Seat("warm-up", bot, generator(0, "warm-up"))
     match = DeploymentMatch(game, (seat, seat), 0)
     while not match.is_over:

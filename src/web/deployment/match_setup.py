@@ -8,10 +8,10 @@ from ...core.errors import UserError, require
 from ...core.play.agent import NOTHING, Agent
 from ...core.runs.config_file import read_config
 from ...core.seeding import generator
-from ...envs.deployment.bots import Redeployed
+from ...envs.deployment.bots import FirstUnit, Redeployed
 from ...envs.deployment.bots.placement import BackLine, Deterministic, FrontLine, Placement, Scripted
 from ...envs.deployment.game import DeploymentGame
-from ...envs.deployment.rules.deployment import OrderMode
+from ...envs.deployment.rules.deployment import Activation, OrderMode
 from ...envs.deployment.rules.scenario import Scenario
 from ..services import FinishedRun, Services, finished_runs
 from . import PAGE
@@ -29,11 +29,11 @@ ZONES = ("hammer", "trench", "redoubt", "corners", "pincer")
 HUMAN = "human"
 AGENTS = ("random", "greedy", "defensive", "tactical", "balanced", "erratic", "planner")
 RUN = "run:"  # prefix of the name of a finished run
-PLACEMENTS: Mapping[str, type[Placement]] = {
-    "deterministic": Deterministic,
-    "front_line": FrontLine,
-    "back_line": BackLine,
-    "scripted": Scripted,
+PLACEMENTS: Mapping[str, Placement] = {
+    "deterministic": Deterministic(),
+    "front_line": FrontLine("first"),
+    "back_line": BackLine("first"),
+    "scripted": Scripted(),
 }
 OWN = "own"  # the zones of the scenario, the placement of the agent
 ZONE_HEXES = 176  # size of the largest zone
@@ -44,6 +44,7 @@ SCENARIO_PARTS = ("board", "zones", "profiles", "scenario")  # of the configurat
 class MatchSetup(NamedTuple):
     scenario: str = "skirmish"
     order: str = "player_by_player"
+    activation: str = "choice"
     zones: str = OWN
     player_1: str = HUMAN
     placement_1: str = OWN
@@ -65,6 +66,7 @@ class MatchSetup(NamedTuple):
 CHOICES: Mapping[str, tuple[str, tuple[str, ...]]] = {  # labels and options
     "scenario": ("Scenario", tuple(SCENARIOS)),
     "order": ("Order of deployment", get_args(OrderMode)),
+    "activation": ("Which unit acts", get_args(Activation)),
     "zones": ("Zones", (OWN, *ZONES)),
     "player_1": ("Player 1", (HUMAN, *AGENTS)),
     "placement_1": ("Placement of player 1", (OWN, *PLACEMENTS)),
@@ -87,9 +89,15 @@ def read(query: Mapping[str, str]) -> MatchSetup:
     return setup
 
 
-def game_of(services: Services, scenario: str, order: str, zones: str, people: tuple[int, ...] = ()) -> DeploymentGame:
+def game_of(
+    services: Services, scenario: str, order: str, activation: str, zones: str, people: tuple[int, ...] = ()
+) -> DeploymentGame:
     """Return the game of these choices; `people` (1, 2) end their deployment by confirming it."""
-    changes: dict[str, object] = {"game.deployment_order_mode": order, "game.confirming_players": list(people)}
+    changes: dict[str, object] = {
+        "game.deployment_order_mode": order,
+        "game.activation": activation,
+        "game.confirming_players": list(people),
+    }
     choices = NOTHING
     if zones != OWN:
         changes["game.deployment_max_hex_slots"] = ZONE_HEXES
@@ -118,7 +126,7 @@ def _agent(services: Services, game: DeploymentGame, scenario: str, name: str, p
         run = name.removeprefix(RUN)
         agent = services.agent(name, game) if run == name else trained_agent(services, game, scenario, run)
         if placement != OWN:
-            agent = Redeployed(PLACEMENTS[placement](), agent)
+            agent = Redeployed(PLACEMENTS[placement], agent)
             agent.check(game)
     except UserError as error:
         raise UserError(f"{name} cannot play here: {error}") from error
@@ -145,11 +153,21 @@ def trained_agent(services: Services, game: DeploymentGame, scenario: str, name:
     trained_on = SCENARIO_BY_ENV[run.env]
     require(is_trained_on(run, game, scenario), f"it was trained on env={run.env}: choose that scenario, {trained_on}")
     try:
-        return services.agent("trained", game, {"run": str(run.path)})
+        agent = services.agent("trained", game, {"run": str(run.path)})
+        chooses = not game.world.settings.is_choice or _is_trained_to_choose(run)
+        return agent if chooses else FirstUnit(agent)
     except UserError as error:
         if isinstance(error.__cause__, RuntimeError):  # torch reports tensor shapes
             raise UserError(f"it was trained for zones or rosters of another size: choose zones={OWN}") from error
         raise
+
+
+def _is_trained_to_choose(run: FinishedRun) -> bool:
+    """Whether a run was trained to choose the unit that acts."""
+    try:
+        return bool(read_config(run.path)["env"]["game"]["activation"] == "choice")
+    except (KeyError, TypeError):  # anything may be in a run directory
+        return False
 
 
 def runs(services: Services) -> list[FinishedRun]:

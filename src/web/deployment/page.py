@@ -48,7 +48,7 @@ def prepare(services: Services) -> None:
 async def build(services: Services, request: Request) -> None:
     ui.run_javascript(shell.asset(__package__, "page.js"))
     visit = await in_thread(read_visit, services, PAGE.path, request)
-    setup = match_setup.read(visit.saved.setup if visit.saved else visit.query)
+    setup = _setup_of(visit.saved) if visit.saved else match_setup.read(visit.query)
     match = await in_thread(_new_match, services, setup, visit.saved)
     page = DeploymentPage(visit, match, NewGame(services, setup))
     ui.on("dp-key", lambda event: page.on_key(event.args))
@@ -56,17 +56,22 @@ async def build(services: Services, request: Request) -> None:
 
 
 def _new_match(services: Services, setup: MatchSetup, saved: SavedGame | None) -> DeploymentMatch:
-    game = _prepared_game(services, setup.scenario, setup.order, setup.zones, setup.people)
-    seeded = setup if saved is None else match_setup.read({**saved.setup, "seed": str(saved.start)})
+    game = _prepared_game(services, setup.scenario, setup.order, setup.activation, setup.zones, setup.people)
+    seeded = setup if saved is None else _setup_of(saved)._replace(seed=str(saved.start))
     return match_setup.match_of(services, game, seeded)
+
+
+def _setup_of(saved: SavedGame) -> MatchSetup:
+    """Return the choices of a saved game; in older ones the first unit by id acts."""
+    return match_setup.read({"activation": "by_id", **saved.setup})
 
 
 @cache
 def _prepared_game(
-    services: Services, scenario: str, order: str, zones: str, people: tuple[int, ...]
+    services: Services, scenario: str, order: str, activation: str, zones: str, people: tuple[int, ...]
 ) -> DeploymentGame:
     """Cached for all visitors: rules are stateless."""
-    game = match_setup.game_of(services, scenario, order, zones, people)
+    game = match_setup.game_of(services, scenario, order, activation, zones, people)
     warm_up(game)
     return game
 
@@ -242,6 +247,8 @@ class DeploymentPage(GamePage[DeploymentMatch]):
             wait = "The game is over."
         elif self.ply is None and self.timer.active:
             wait = "It advises when it is your turn, or when the agents are paused."
+        elif self.state.phase != "deployment" and self.state.active_unit_id is None:
+            wait = "Choose a unit: it advises what the unit does."
         elif self.ply is None and self.match.unconfirmed is not None:
             wait = "Every unit is placed: confirm the deployment."
         return self.advice.show(self.match.moves[: self.now], self.state, self.acting, wait)
@@ -307,7 +314,11 @@ class DeploymentPage(GamePage[DeploymentMatch]):
         if there is not None and at not in self.candidates:
             self.inspect(there.id)
             if there.player == self.match.to_move and self.state.phase != "deployment":
-                return  # nothing can be done to it, so nothing is refused
+                if self.human_to_move and self.match.can_choose_instead(there.id):
+                    with self._change():
+                        self.match.take_back()
+                        self.match.play(self.match.step_at(at, None))
+                return  # nothing else can be done to it, so nothing is refused
         self.act_at(at)
 
     def inspect(self, unit: object) -> None:
@@ -347,6 +358,9 @@ class DeploymentPage(GamePage[DeploymentMatch]):
         self.save()
 
     def wait(self) -> None:
+        """Let the active unit wait, or the first one that may be chosen."""
+        if self.human_to_move and self.state.phase != "deployment" and self.state.active_unit_id is None:
+            self.act_at(self.candidates[0])
         self.act(lambda: Command("play", (self.match.game.actions.wait_action,)))
 
     def confirm(self) -> None:

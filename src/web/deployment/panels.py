@@ -21,7 +21,7 @@ KEYS = (
     ("← →", "choose a legal hex; on the board all arrows move the cursor"),
     ("Enter", "act on the chosen hex, or confirm the deployment"),
     ("U", "take the latest placement or step back, as long as no dice were rolled since"),
-    ("W", "wait"),
+    ("W", "wait, or let the first unit to choose from wait"),
     ("A", "show or hide the advice of a network"),
     ("Space", "let an agent take a step"),
     ("P", "play or pause"),
@@ -135,9 +135,8 @@ class NewGame:
 def _options(key: str, current: str) -> dict[str, str]:
     """Return the options of a choice, including the current one, which may be a run named in the URL."""
     options = dict.fromkeys((*CHOICES[key][1], current))
-    return {one: one if one.startswith(RUN) else one.replace("_", " ") for one in options} | (
-        {OWN: "its own"} if OWN in options else {}
-    )
+    words = {OWN: "its own", "choice": "your choice", "by_id": "by order"}
+    return {one: words.get(one, one if one.startswith(RUN) else one.replace("_", " ")) for one in options}
 
 
 def keys_help() -> ui.dialog:

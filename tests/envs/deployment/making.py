@@ -69,10 +69,16 @@ def roster(**units: tuple[str, Hex]) -> list[dict[str, Any]]:
     return [{"id": name, "profile": profile, "position": list(at)} for name, (profile, at) in units.items()]
 
 
-SMALL_SCENARIO = {
-    "player_1": roster(a1=("rifleman", (2, 5)), a2=("sergeant", (4, 5))),
-    "player_2": roster(b1=("brute", (2, 1)), b2=("skitterer", (4, 1)), b3=("spitter", (6, 1))),
-}
+def armies(player_1: list[dict[str, Any]], player_2: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return a scenario; `settings` gives the game its deployment type, first turn and reach of charges."""
+    given = {"deployment_type": "active", "first_turn": "player_1", "charge_reach": 12}
+    return {**given, "player_1": player_1, "player_2": player_2}
+
+
+SMALL_SCENARIO = armies(
+    roster(a1=("rifleman", (2, 5)), a2=("sergeant", (4, 5))),
+    roster(b1=("brute", (2, 1)), b2=("skitterer", (4, 1)), b3=("spitter", (6, 1))),
+)
 
 
 def settings(**changes: Any) -> dict[str, Any]:
@@ -91,6 +97,7 @@ def settings(**changes: Any) -> dict[str, Any]:
         "min_enemy_distance": 0,
         "confirming_players": [],
         "activation": "by_id",
+        "first_turn": "player_1",
         "rounds": 5,
         "victory_points": 5,
         "charge_reach": 12,

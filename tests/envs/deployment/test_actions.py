@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 
 from src.core.errors import UserError
+from src.core.play.agent import Decision, RandomAgent
+from src.core.play.game import Game
+from src.envs.deployment.bots import FirstUnit
 from src.envs.deployment.rules.deployment import DeploymentError
 from src.envs.deployment.rules.state import GameState
 from src.envs.deployment.step_report import Command, apply_and_describe, apply_command
@@ -51,11 +54,8 @@ def test_the_dimensions_are_those_of_the_contract():
 
 def test_units_are_ordered_by_id_and_hexes_by_column_and_row():
     """5.1: lexicographic ids, independent of their order in the scenario, and hexes by (col, row)."""
-    shuffled = {
-        "player_1": roster(u10=("rifleman", (2, 5)), u2=("sergeant", (4, 5)), U3=("brute", (6, 5))),
-        "player_2": SMALL_SCENARIO["player_2"],
-    }
-    game = small_game(scenario=shuffled)
+    shuffled = roster(u10=("rifleman", (2, 5)), u2=("sergeant", (4, 5)), U3=("brute", (6, 5)))
+    game = small_game(scenario=SMALL_SCENARIO | {"player_1": shuffled})
     state, actions = begin(game), game.actions
     assert [unit.id for unit in game.scenario.rosters[0]] == ["U3", "u10", "u2"]
     pool = state.deployment_state.deployment_pools_by_player[1]
@@ -199,16 +199,51 @@ def test_names_and_errors_speak_of_the_choice():
     assert (report.start, report.end, report.dice) == (None, (2, 5), None)
 
 
-def test_bots_choose_by_id_so_that_their_games_are_the_same():
-    finals = []
-    for game in (small_game(), CHOICE):
-        state = begin(game, 5)
-        while game.outcome(state) is None:
-            action = bot(to_enemy=1.0).decide(game, state, np.random.default_rng(0)).action
-            assert action is not None
-            game.play(state, action)
-        finals.append((state.units, state.victory_points, game.outcome(state), int(state.game["random"])))
-    assert finals[0] == finals[1]
+@pytest.mark.parametrize("weights", [{"to_enemy": 1.0}, {}, {"threat": 1.0, "objective": 10.0, "to_objective": 0.5}])
+def test_bots_choose_by_id_so_that_their_games_are_the_same(weights: dict[str, float]):
+    """Thus they are as strong as with `by_id`, in whole games."""
+    for seed in range(3):
+        finals = []
+        for game in (small_game(), CHOICE):
+            state = begin(game, seed)
+            while game.outcome(state) is None:
+                action = bot(**weights).decide(game, state, np.random.default_rng(0)).action
+                assert action is not None
+                game.play(state, action)
+            finals.append((state.units, state.victory_points, game.outcome(state), int(state.game["random"])))
+        assert finals[0] == finals[1]
+
+
+class ByObservation(RandomAgent):
+    """Draws its action from what it observes alone, as a network does."""
+
+    def decide(self, game: Game, view: GameState, rng: np.random.Generator) -> Decision:
+        seen = np.random.default_rng(np.frombuffer(game.observe(view).tobytes(), np.uint8))
+        return super().decide(game, view, seen)
+
+
+def test_an_agent_made_for_by_id_plays_the_same_game_where_its_player_chooses():
+    """It observes the same once the first unit is chosen; a choice is never asked of it."""
+    with_choice, agent = full_game(activation="choice"), ByObservation()
+    by_id, chosen, chooses = full_game(), FirstUnit(agent), 0
+    one, other, rng = begin(by_id, 3), begin(with_choice, 3), np.random.default_rng(0)
+    while by_id.outcome(one) is None:
+        if other.phase != "deployment":
+            assert other.active_unit_id is None
+            first = chosen.decide(with_choice, other, rng).action
+            assert first is not None
+            with_choice.play(other, first)
+            chooses += 1
+        np.testing.assert_array_equal(by_id.observe(one), with_choice.observe(other))
+        assert one.active_unit_id == other.active_unit_id
+        action = agent.decide(by_id, one, rng).action
+        assert action is not None
+        assert chosen.decide(with_choice, other, rng).action == action
+        by_id.play(one, action)
+        with_choice.play(other, action)
+    assert with_choice.outcome(other) == by_id.outcome(one)
+    assert one.units == other.units
+    assert chooses > 50
 
 
 def test_a_report_has_the_dice_that_were_rolled_and_their_effect():
@@ -239,6 +274,28 @@ def test_a_report_has_the_dice_that_were_rolled_and_their_effect():
     assert phases == {"shoot", "charge", "fight"}
     assert charges == {True, False}
     assert hurt > 10
+
+
+def test_an_event_is_reported_once_when_it_happens():
+    """Turns, points and flights over a whole game, compared with the state before and after each action."""
+    game, rng, player = SIEGE, np.random.default_rng(0), bot(0.2)
+    state, kinds = begin(game, 3), {"turns": 0, "points": 0, "flights": 0}
+    while game.outcome(state) is None:
+        before, points, turn = state.units, state.victory_points, (state.round, state.current_player)
+        action = player.decide(game, state, rng).action
+        events = apply_and_describe(game, state, Command("play", (action,))).events
+        now = f"round {state.round}: player {state.current_player}'s turn"
+        expected = {
+            "turns": [now] if (state.round, state.current_player) != turn else [],
+            "points": [f"player {k} scores {state.victory_points[k] - points[k]}" for k in (1, 2)],
+            "flights": [f"{one} has fled" for one, unit in state.units.items() if unit.fled and not before[one].fled],
+        }
+        expected["points"] = [words for words in expected["points"] if not words.endswith(" 0")]
+        for kind, ending in (("turns", "'s turn"), ("points", " scores "), ("flights", " has fled")):
+            assert [event for event in events if ending in event] == expected[kind]
+            kinds[kind] += len(expected[kind])
+    assert kinds["turns"] == 10
+    assert min(kinds.values()) > 0
 
 
 @pytest.mark.parametrize(("board", "save"), [(SMALL_MAP, 5), (COVER_MAP, 4)])

@@ -16,6 +16,7 @@ from src.envs.deployment.rules.world import GAME as GAME_RECORD
 from tests.envs.deployment.making import (
     COVER_MAP,
     aim,
+    armies,
     battle,
     begin,
     conf,
@@ -145,11 +146,10 @@ def test_a_charge_must_cover_the_path_to_a_hex_beside_its_target():
 
 def test_both_sides_charge_alike():
     """Among equally near hexes the same one is taken when the board is rotated by 180 degrees."""
-    both = {
-        f"player_{player}": roster(**{f"{name}{k}": ("rifleman", (2 * k, row)) for k in range(3)})
-        for player, name, row in ((1, "a", 5), (2, "b", 1))
-    }
-    game, rng = small_game(deployment_type="fixed", scenario=both), np.random.default_rng(0)
+    both = (
+        roster(**{f"{name}{k}": ("rifleman", (2 * k, row)) for k in range(3)}) for name, row in (("a", 5), ("b", 1))
+    )
+    game, rng = small_game(deployment_type="fixed", scenario=armies(*both)), np.random.default_rng(0)
     board, several = game.scenario.board, 0
     cells = [(col, row) for col in range(9) for row in range(7) if board.is_open((col, row))]
     for _ in range(150):

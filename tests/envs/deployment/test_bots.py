@@ -5,12 +5,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from src.config.build import build
 from src.core.errors import UserError
 from src.core.play.agent import Agent, RandomAgent
 from src.core.play.arena import evaluate
 from src.core.seeding import generator
 from src.envs.deployment.bots import Bot, Redeployed
-from src.envs.deployment.bots.placement import BackLine, Deterministic, FrontLine, Placement, Scripted
+from src.envs.deployment.bots.placement import UNRANKED, BackLine, Deterministic, FrontLine, Placement, Scripted
 from src.envs.deployment.bots.planner import Planner
 from src.envs.deployment.bots.policy import RNG as RNG_RECORD
 from src.envs.deployment.bots.policy import any_action, choose
@@ -23,6 +24,7 @@ from src.envs.splitmix import below
 from src.envs.tictactoe.game import TicTacToe
 from tests.envs.deployment.making import (
     aim,
+    armies,
     battle,
     begin,
     bot,
@@ -37,12 +39,13 @@ from tests.envs.deployment.making import (
     wait_out,
     wait_until,
 )
+from tests.test_compositions import composed
 
 FULL = full_game()
 FIXED, ACTIVE = small_game(deployment_type="fixed"), small_game()
 NOTHING = {"damage": 0.0, "threat": 0.0, "objective": 0.0, "to_objective": 0.0, "to_enemy": 0.0}
-TACTICAL = Bot(FrontLine(), damage=1, threat=0.3, objective=25, to_objective=2, to_enemy=0, explore=0)
-GREEDY = Bot(FrontLine(), damage=1, threat=0, objective=0, to_objective=0, to_enemy=0.5, explore=0)
+TACTICAL = Bot(FrontLine("first"), damage=1, threat=0.3, objective=25, to_objective=2, to_enemy=0, explore=0)
+GREEDY = Bot(FrontLine("first"), damage=1, threat=0, objective=0, to_objective=0, to_enemy=0.5, explore=0)
 PASSIVE = bot(**NOTHING)  # neither moves nor charges
 SEED = np.uint64(1)
 
@@ -86,7 +89,7 @@ def test_the_deterministic_placement_goes_in_order():
 
 def test_front_and_back_lines_are_where_they_say():
     distances = []
-    for placement in (FrontLine(), BackLine()):
+    for placement in (FrontLine("first"), BackLine("first")):
         state = placed(placing(placement))
         for unit in state.units.values():
             zone = state.scenario.pools[2 - unit.player]
@@ -95,13 +98,66 @@ def test_front_and_back_lines_are_where_they_say():
     assert min(distances[14:]) == 13
 
 
+def deployment_of(game: DeploymentGame, agent: Agent, seed: int) -> tuple[Hex, ...]:
+    """Return where an agent places the units of both players, in a game with this seed."""
+    state, rng = begin(game, seed), np.random.default_rng(seed)
+    while state.phase == "deployment":
+        game.play(state, choice(agent, game, state, rng))
+    return tuple(position(state, unit) for unit in state.units)
+
+
+@pytest.mark.parametrize("env", ["deployment", "deployment_mirror", "deployment_siege", "deployment_alternated"])
+def test_bots_place_alike_in_every_game(env: str):
+    """One placement of each seat for every agent, and several for the pool that a learner trains against."""
+    built = build(composed(f"env={env}").env, "env")
+    agents = {name: agent for name, agent in built.baselines.items() if name != "random"}
+    for name in ("balanced", "planner"):
+        agents[name] = build(composed("env=deployment", f"agent={name}", config="evaluate").agent, "agent")
+    assert list(agents) == ["tactical", "defensive", "greedy", "balanced", "planner"]
+    for name, agent in agents.items():
+        assert len({deployment_of(built.game, agent, seed) for seed in range(5)}) == 1, name
+    for member in built.opponent.members.values():
+        assert len({deployment_of(built.game, member, seed) for seed in range(5)}) > 1
+
+
+@pytest.mark.parametrize("placement", [FrontLine("first"), BackLine("first")])
+@pytest.mark.parametrize("zones", ["trench", "redoubt", "corners", "pincer", "side by side"])
+def test_both_sides_place_alike(placement: Placement, zones: str):
+    """In symmetric zones each hex has the rank of the opposite one, also where hexes of one column are equally good."""
+    beside = {"player_1": [{"cols": [0, 1], "rows": [0, 5]}], "player_2": "turned"}
+    game = small_game(zones=beside) if zones == "side by side" else full_game("classic_mirror", zones)
+    first, second = placement.ranks(game.world)[:: game.world.slots]
+    inside = np.flatnonzero(first < UNRANKED)
+    np.testing.assert_array_equal(first[inside], second[game.world.seen["turned"][1, inside]])
+    assert len(set(first[inside])) == inside.size, "no two hexes are equal"
+
+
+def test_neither_flank_is_filled_first():
+    """Of two equal hexes, left and right of the center, the left one is first in even columns, else the right one."""
+    game = full_game("classic_mirror", "trench")
+    first, drawn = (FrontLine(ties).ranks(game.world)[0] for ties in ("first", "random"))
+    columns, equal = game.world.columns, 0
+    for cell in np.flatnonzero(drawn < UNRANKED):
+        row, col = divmod(int(cell), columns)
+        other = row * columns + columns - 1 - col
+        if col < columns // 2 and drawn[cell] == drawn[other]:
+            assert (first[cell] < first[other]) == (col % 2 == 0)
+            equal += 1
+    assert equal > 20
+
+
 def test_equally_good_hexes_are_equally_likely():
     """Player 2's zone in the hammer has seven hexes that are nearest to the enemy's and to an objective."""
     game = full_game(scenario="classic_mirror", deployment_type="active")
-    ranks = FrontLine().ranks(game.world)[game.world.slots]
+    ranks = FrontLine("random").ranks(game.world)[game.world.slots]
     best = np.flatnonzero(ranks == ranks.min()).tolist()
     assert len(best) == 7
-    rng, agent, counts, start = np.random.default_rng(3), placing(FrontLine()), dict.fromkeys(best, 0), begin(game)
+    rng, agent, counts, start = (
+        np.random.default_rng(3),
+        placing(FrontLine("random")),
+        dict.fromkeys(best, 0),
+        begin(game),
+    )
     while game.to_move(start) == 0:
         game.play(start, choice(bot(), game, start))
     for _ in range(700):
@@ -127,7 +183,7 @@ def test_bots_play_this_game_only():
         bot(2.0)
 
 
-@pytest.mark.parametrize("agent", [bot(), bot(1.0), bot(threat=1.0), Redeployed(BackLine(), RandomAgent())])
+@pytest.mark.parametrize("agent", [bot(), bot(1.0), bot(threat=1.0), Redeployed(BackLine("first"), RandomAgent())])
 def test_every_choice_is_legal(agent: Agent):
     """`play` rejects illegal actions, so two complete games suffice."""
     score = evaluate(FULL, agent, bot(0.5), 4, seed=1)
@@ -180,10 +236,10 @@ IN_COVER = small_game(
     deployment_type="fixed",
     board={"map": COVER_SPOT},
     profiles=SLOW_RIFLES,
-    scenario={
-        "player_1": roster(a1=("rifleman", (2, 5)), a2=("sergeant", (4, 5))),
-        "player_2": roster(b1=("brute", (2, 1)), b2=("brute", (4, 1)), b3=("spitter", (6, 1))),
-    },
+    scenario=armies(
+        roster(a1=("rifleman", (2, 5)), a2=("sergeant", (4, 5))),
+        roster(b1=("brute", (2, 1)), b2=("brute", (4, 1)), b3=("spitter", (6, 1))),
+    ),
 )
 
 
@@ -298,7 +354,9 @@ def test_bad_settings_of_a_teacher_are_refused():
     with pytest.raises(UserError, match=r"teacher\.others is empty"):
         BotTeacher(TACTICAL, {}, 0.0)
     with pytest.raises(UserError, match=r"explore=1\.0 must be 0"):
-        BotTeacher(Bot(FrontLine(), 0, 0, 0, 0, 0, 1.0), {"tactical": TACTICAL}, 0.0)
+        BotTeacher(Bot(FrontLine("first"), 0, 0, 0, 0, 0, 1.0), {"tactical": TACTICAL}, 0.0)
+    with pytest.raises(UserError, match=r"placement\.ties=random must be first"):
+        BotTeacher(placing(FrontLine("random")), {"tactical": TACTICAL}, 0.0)
     with pytest.raises(UserError, match="plays the wargame only"):
         BotTeacher(TACTICAL, {"tactical": TACTICAL}, 0.0).check(TicTacToe(symmetric=True))
 

@@ -8,6 +8,7 @@ from src.envs.deployment.game import DeploymentGame
 from src.envs.deployment.rules.deployment import DeploymentError
 from tests.envs.deployment.making import (
     SMALL_SCENARIO,
+    armies,
     begin,
     contents,
     deployed,
@@ -155,7 +156,7 @@ def test_players_alternate_and_who_has_more_units_ends_alone():
     assert deployers(small_game(deployment_order_mode="alternated_p1_start")) == [1, 2, 1, 2, 2]
     exchanged = small_game(
         deployment_order_mode="alternated_p1_start",
-        scenario={"player_1": SMALL_SCENARIO["player_2"], "player_2": SMALL_SCENARIO["player_1"]},
+        scenario=armies(SMALL_SCENARIO["player_2"], SMALL_SCENARIO["player_1"]),
     )
     assert deployers(exchanged) == [1, 2, 1, 2, 1]
 
@@ -288,6 +289,19 @@ def test_who_is_done_first_confirms_while_the_other_places():
     game.confirm_deployment(state, 1)
     assert state.deployment_state.current_deployer == 2
     game.deploy_unit(state, "b3", 4, 0)
+    game.confirm_deployment(state, 2)
+    assert state.phase == "move"
+
+
+def test_a_confirmation_out_of_turn_does_not_begin_the_battle():
+    """Player 2 has placed the last unit and can take it back until it confirms, whenever player 1 does so."""
+    game = small_game(deployment_order_mode="alternated_p1_start", confirming_players=[1, 2])
+    state = deployed(game, a1=(0, 5), b1=(0, 0), a2=(2, 5), b2=(2, 0), b3=(4, 0))
+    game.confirm_deployment(state, 1)
+    assert state.phase == "deployment"
+    assert state.deployment_state.unconfirmed_player == 2
+    game.undeploy_unit(state, "b3")
+    game.deploy_unit(state, "b3", 6, 0)
     game.confirm_deployment(state, 2)
     assert state.phase == "move"
 

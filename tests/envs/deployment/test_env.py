@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
+from src.config.build import build
 from src.core.errors import UserError
 from src.core.play.agent import Agent, RandomAgent, SelfPlay
 from src.envs.deployment.bots import Bot
@@ -19,6 +20,7 @@ from src.envs.two_player_env import OutcomeReward
 from tests.envs.deployment.making import (
     COVER_MAP,
     REWARD,
+    armies,
     bot,
     contents,
     drawn,
@@ -28,6 +30,7 @@ from tests.envs.deployment.making import (
     settings,
     small_game,
 )
+from tests.test_compositions import composed
 
 COMPILED_OR_NOT = pytest.mark.parametrize("opponent", [bot(), RandomAgent()], ids=["compiled", "python"])
 ORDERS = ("player_by_player", "alternated_p1_start")
@@ -64,6 +67,21 @@ def test_reset_starts_in_deployment(seat: str):
         assert state_of(env).deployment_state.current_deployer == info["seat"] + 1
         seats.add(info["seat"])
     assert seats == {"first": {0}, "second": {1}, "random": {0, 1}}[seat]
+
+
+def test_which_unit_acts_is_an_option_of_the_environment():
+    """With `choice` an episode has a second action for every unit that acts: first which one, then what it does."""
+    env = build(composed("env=deployment", "env.game.activation=choice").env, "env")
+    assert composed("env=deployment").env.game.activation == "by_id"
+    _, info = env.reset(seed=0)
+    rng, chosen, acted = np.random.default_rng(0), 0, 0
+    while "outcome" not in info:
+        state = env._batch.states[0]
+        if state.phase != "deployment":
+            chosen += state.active_unit_id is None
+            acted += state.active_unit_id is not None
+        *_, info = env.step(int(drawn(rng, info["action_mask"][None])[0]))
+    assert chosen == acted > 20
 
 
 @pytest.mark.parametrize("start", ["command", "move"])
@@ -121,10 +139,7 @@ def test_what_is_no_action_is_refused(wrong: Any, penalty: float | None):
 
 
 # Two riflemen shoot before a lone spitter can act, and often kill it.
-AMBUSH = {
-    "player_1": roster(a1=("rifleman", (4, 5)), a2=("rifleman", (6, 5))),
-    "player_2": roster(b1=("spitter", (4, 1))),
-}
+AMBUSH = armies(roster(a1=("rifleman", (4, 5)), a2=("rifleman", (6, 5))), roster(b1=("spitter", (4, 1))))
 
 
 @pytest.mark.parametrize(("asked", "steps"), [(False, 40), pytest.param(True, 15, marks=pytest.mark.slow)])
@@ -304,7 +319,7 @@ def test_the_learner_begins_in_the_battle_with_its_units_placed(opponent: Agent,
 
 
 def test_drawn_placements_do_not_count_as_deployments():
-    batch = placing(full_game(), bot(), "first", front=FrontLine(), back=BackLine()).vectorize(8)
+    batch = placing(full_game(), bot(), "first", front=FrontLine("first"), back=BackLine("first")).vectorize(8)
     batch.reset(seed=3)
     rng, starts = np.random.default_rng(0), {0: set[int](), 1: set[int]()}
     for _ in range(200):
@@ -322,7 +337,7 @@ def test_drawn_placements_do_not_count_as_deployments():
 
 @COMPILED_OR_NOT
 def test_units_that_were_placed_for_the_learner_are_not_rewarded(opponent: Agent):
-    env = placing(small_game(), opponent, "first", front=FrontLine())
+    env = placing(small_game(), opponent, "first", front=FrontLine("first"))
     env.reset(seed=1)
     *_, info = env.step(int(np.flatnonzero(env.action_masks())[-1]))
     assert info["rewards"]["deployment"] == 0
@@ -330,7 +345,7 @@ def test_units_that_were_placed_for_the_learner_are_not_rewarded(opponent: Agent
 
 def test_placements_that_do_not_fit_are_refused():
     with pytest.raises(UserError, match=r"env\.placements is for active deployments"):
-        placing(small_game(deployment_type="fixed"), bot(), "first", front=FrontLine())
+        placing(small_game(deployment_type="fixed"), bot(), "first", front=FrontLine("first"))
     with pytest.raises(UserError, match="script does not fit"):
-        placing(full_game(zones="trench"), bot(), "first", front=FrontLine(), scripted=Scripted())
+        placing(full_game(zones="trench"), bot(), "first", front=FrontLine("first"), scripted=Scripted())
     placing(full_game(zones="trench"), bot(), "first", line=Deterministic())

@@ -13,9 +13,12 @@ from src.core.errors import UserError
 from src.core.play.agent import Agent, RandomAgent
 from src.core.runs.run import Run
 from src.envs.deployment.env import DeploymentEnv
-from src.envs.deployment.metrics import DeploymentStats
+from src.envs.deployment.metrics import OWN, DeploymentStats
+from src.envs.deployment.rules.kernels import UNDECIDED
+from src.envs.deployment.rules.world import GAME, UNIT_STATE
+from src.envs.deployment.step_kernels import RESULT
 from src.envs.deployment.vec_env import VecDeployment
-from tests.envs.deployment.making import DEADLOCK, REWARD, bot, drawn, full_game, make_env, small_game
+from tests.envs.deployment.making import DEADLOCK, REWARD, bot, deployed, drawn, full_game, make_env, small_game
 from tests.golden.metrics import is_documented
 from tests.lab import Lab
 from tests.test_compositions import composed
@@ -119,6 +122,49 @@ def test_a_single_env_penalizes_refused_actions_likewise():
     metrics = env.game.episode_metrics(state)
     assert metrics["deployment_valid_action_rate"] == pytest.approx(5 / 7)
     assert {name: info[name] for name in metrics} == metrics, "one definition in the arena and in training"
+
+
+def test_every_count_enters_its_own_metric():
+    """By hand: a win, a loss and a game that two passes, one of them a deadlock, have ended; one refused action."""
+    stats = DeploymentStats(small_game().world)
+    results, games, units = np.zeros(3, RESULT), np.zeros(3, GAME), np.zeros((3, 6), UNIT_STATE)
+    results["placement"], results["invalid"] = OWN, [0, 1, 0]
+    games["outcome"], games["deadlocked"] = [1, -1, UNDECIDED], [False, False, True]
+    games["deployment_steps"], games["passes"] = [5, 5, 2], [0, 0, 2]
+    units["deployed"][:, :2], units["start"][:, :2], units["hp"][:, :2] = True, (7, 8), [(2, 0), (0, 0), (2, 2)]
+    info = stats.add(results, games, units)
+    assert info["won"].tolist() == [True, False, False]
+    assert info["deployment_deadlock_count"].tolist() == [0, 0, 1]
+    assert info["deployment_pass_count"].tolist() == [0, 0, 2]
+    assert stats.episode_metrics() == {
+        "deployment_valid_action_rate": 14 / 15,  # twelve placements and two passes
+        "deployment_invalid_action_attempt_rate": 1 / 15,
+        "deployment_steps_mean": 4,
+        "deployment_deadlock_count": 1,
+        "deployment_pass_count": 2,
+        "winrate_with_active_deployment": 1 / 3,  # a deadlocked game is not won
+    }
+    assert stats.placed[0, [0, 1], [7, 8]].tolist() == [3, 3]
+    assert stats.survived[0, [0, 1], [7, 8]].tolist() == [2, 1]
+
+
+def test_the_arena_counts_passes_as_valid_actions():
+    zones = {"player_1": [{"cols": [0, 1], "rows": [5, 5]}], "player_2": [{"cols": [0, 4], "rows": [5, 5]}]}
+    game = small_game(zones=zones, deployment_order_mode="alternated_p1_start", on_deadlock="truncate")
+    state = deployed(game, a1=(0, 5), b1=(1, 5))
+    with pytest.raises(UserError, match="outside the zone"):
+        game.deploy_unit(state, "a2", 3, 5)
+    for unit, col in (("b2", 2), ("b3", 3)):
+        game.pass_deployment(state)
+        game.deploy_unit(state, unit, col, 5)
+    game.pass_deployment(state)
+    assert game.episode_metrics(state) == {
+        "deployment_valid_action_rate": 7 / 8,
+        "deployment_invalid_action_attempt_rate": 1 / 8,
+        "deployment_steps_mean": 4,
+        "deployment_deadlock_count": 1,
+        "deployment_pass_count": 3,
+    }
 
 
 def test_counts_are_of_the_whole_run():

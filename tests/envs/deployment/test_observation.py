@@ -19,6 +19,7 @@ from tests.envs.deployment import oracle
 from tests.envs.deployment.making import (
     COVER_MAP,
     DEADLOCK,
+    armies,
     begin,
     conf,
     full_game,
@@ -75,7 +76,7 @@ def test_extreme_profiles_stay_within_the_space():
     huge = {"move": 99, "toughness": 99, "hp": 99, "control": 99, "points": 1}
     arms = {"attacks": 99, "hit": 2, "strength": 99, "ap": 6, "damage": 99}
     giant = conf("profiles/warriors")["rifleman"] | huge | {"ranged": arms | {"range": 99}, "melee": arms}
-    scenario = {"player_1": roster(a=("giant", (2, 5))), "player_2": roster(b=("ghost", (2, 1)))}
+    scenario = armies(roster(a=("giant", (2, 5))), roster(b=("ghost", (2, 1))))
     game = small_game(scenario=scenario, profiles={"giant": giant, "ghost": giant | {"points": 0}})
     facts, units, _ = seen(game, begin(game))
     wide = [UNIT.index(name) for name in ("move", "toughness", "hp", "control", "ranged_reach", "melee_damage")]

@@ -39,7 +39,9 @@ MISSING = object()
 KEYS = (
     *("deployment_type", "deployment_order_mode", "post_deployment_start_phase", "on_deadlock", "min_enemy_distance"),
     *("deployment_max_unit_slots", "deployment_max_hex_slots", "debug", "board", "zones", "profiles", "scenario"),
+    *("confirming_players", "activation", "first_turn", "rounds", "victory_points", "charge_reach"),
 )
+BY_COLUMN_AND_ROW = ("agent@env.opponent=tactical", "agent/placement@env.opponent.placement=deterministic")
 GAMES = {"small": small_game(), "cover": small_game(board={"map": COVER_MAP}), "full": full_game()}
 
 
@@ -62,6 +64,7 @@ def with_change(path: str, value: Any) -> dict[str, Any]:
     [
         *("board.map", "zones.player_2", "zones.player_1.0.rows", "profiles.brute.move", "profiles.brute.ranged"),
         *("profiles.brute.melee.hit", "scenario.player_1", "scenario.player_1.0.id", "scenario.player_1.0.position"),
+        *("scenario.deployment_type", "scenario.first_turn", "scenario.charge_reach"),
     ],
 )
 def test_a_missing_key_is_named(path: str):
@@ -71,9 +74,9 @@ def test_a_missing_key_is_named(path: str):
 
 
 def test_missing_settings_are_named():
-    """The keys of the game itself; keys that were added later have the values of earlier versions."""
-    later = {"confirming_players", "activation", "rounds", "victory_points", "charge_reach"}
-    for key in settings().keys() - later:
+    """The keys of the game itself, without an implicit default for any of them."""
+    assert settings().keys() == {*KEYS}
+    for key in KEYS:
         with pytest.raises(TypeError, match=key):
             DeploymentGame(**with_change(key, MISSING))
 
@@ -331,8 +334,16 @@ def test_a_required_key_that_is_missing_is_named(key: str):
             validate(composed("env=deployment", f"env.game.{key}=???"), schema.Train)
 
 
+@pytest.mark.parametrize(
+    "run", sorted((ROOT / "experiments").glob("deployment_*/**/config.yaml")), ids=lambda path: path.parent.name
+)
+def test_the_games_of_shipped_runs_have_every_key(run: Path):
+    config = load_config(run.parent)
+    for env in (config.env, *config.curriculum.get("others", {}).values()):
+        build(env.game, "env.game")
+
+
 def test_the_game_of_a_shipped_run_is_that_of_the_configuration():
-    """Its saved configuration lacks the keys that were added later; they have the values of that time."""
     saved = build(load_config(ROOT / "experiments" / "deployment_value" / "deployment_classic").env.game, "env.game")
     now = build(composed("env=deployment_classic").env.game, "env.game")
     assert saved.num_actions == now.num_actions
@@ -360,6 +371,52 @@ def test_a_scenario_names_its_parts_and_deployment_type(scenario: str, zones: st
     assert game.charge_reach == (11 if scenario == "skirmish" else 12)
     typed = composed("env=deployment", "env.game.scenario.deployment_type=fixed").env.game
     assert typed.deployment_type == "fixed"
+
+
+DOCUMENTED = {  # values of the documents that differ from the defaults, by the words that choose them
+    ("env=deployment_classic",): {
+        "first_turn": "player_1",
+        "charge_reach": 12,
+        "board": conf("board/ruins"),
+        "zones": conf("zones/hammer"),
+        "profiles": conf("profiles/warriors"),
+        "scenario": conf("scenario/classic_skirmish"),
+    },
+    ("env=deployment_alternated",): {"deployment_order_mode": "alternated_p1_start"},
+    ("env=deployment", "env.game.activation=choice"): {"activation": "choice"},
+    ("env=deployment", "env.game.first_turn=player_1"): {"first_turn": "player_1"},
+    ("env=deployment", "env.game.charge_reach=12"): {"charge_reach": 12},
+    ("env=deployment", "env/deployment/zones@env.game.zones=hammer"): {"zones": conf("zones/hammer")},
+}
+
+
+@pytest.mark.parametrize("words", DOCUMENTED)
+def test_the_values_of_the_documents_are_one_option_away(words: tuple[str, ...]):
+    chosen, usual = composed(*words).env.game, composed("env=deployment").env.game
+    for key, value in DOCUMENTED[words].items():
+        assert (OmegaConf.to_container(chosen[key]) if OmegaConf.is_config(chosen[key]) else chosen[key]) == value
+        assert chosen[key] != usual[key], "it is no option but the default"
+
+
+def test_the_other_values_of_the_documents_are_the_defaults():
+    game = composed("env=deployment").env.game
+    expected = {"deployment_type": "active", "deployment_order_mode": "player_by_player", "on_deadlock": "raise"}
+    expected |= {"post_deployment_start_phase": "command", "rounds": 5, "victory_points": 5, "min_enemy_distance": 0}
+    assert {key: game[key] for key in expected} == expected
+    reward = composed("env=deployment").reward
+    assert (reward.win, reward.draw, reward.loss, reward.objective_placement) == (1.0, 0.0, -1.0, 0.0)
+
+
+def test_a_training_run_can_have_the_algorithm_and_placement_of_the_documents():
+    """MaskablePPO, against an opponent that places its units by id on hexes by (col, row)."""
+    cfg = composed("env=deployment", "algo=maskable_ppo", *BY_COLUMN_AND_ROW)
+    assert cfg.algo._target_ == "src.algos.maskable_ppo.MaskablePPO"
+    env = build(cfg.env, "env")
+    state = begin(env.game)
+    while state.phase == "deployment":
+        env.game.play(state, env.opponent.decide(env.game, state, np.random.default_rng(0)).action)
+    for pool, army in zip(env.game.scenario.pools, env.game.scenario.rosters, strict=True):
+        assert [position(state, unit.id) for unit in army] == list(pool[: len(army)])
 
 
 @pytest.mark.parametrize("zones", mostly_slow(["redoubt", "hammer", "trench", "corners", "pincer"], fast=2))

@@ -7,7 +7,7 @@ from src.envs.deployment.bots.planner import final_points, turn_number
 from src.envs.deployment.observation import GLOBAL
 from src.envs.deployment.rules.battle import max_victory_points, score, take_objectives
 from tests.envs.deployment import oracle
-from tests.envs.deployment.making import battle, begin, conf, full_game, number, roster, small_game
+from tests.envs.deployment.making import armies, battle, begin, conf, full_game, number, roster, small_game
 
 CENTERS = ((2, 10), (12, 1), (12, 10), (12, 19), (22, 10))
 # Control values from 0 to 5, and several units of each side.
@@ -19,10 +19,10 @@ UNITS = {f"{side}{control}{k}": f"of_{control}" for side in "ab" for control in 
 GAME = small_game(
     board=conf("board/ruins"),
     zones=conf("zones/hammer"),
-    scenario={
-        "player_1": roster(**{name: (profile, (0, 14)) for name, profile in UNITS.items() if name[0] == "a"}),
-        "player_2": roster(**{name: (profile, (0, 3)) for name, profile in UNITS.items() if name[0] == "b"}),
-    },
+    scenario=armies(
+        roster(**{name: (profile, (0, 14)) for name, profile in UNITS.items() if name[0] == "a"}),
+        roster(**{name: (profile, (0, 3)) for name, profile in UNITS.items() if name[0] == "b"}),
+    ),
     profiles=PROFILES,
     deployment_max_unit_slots=10,
     deployment_max_hex_slots=176,

@@ -23,6 +23,8 @@ CASES = {
     "bot": (small_game(on_deadlock="truncate"), bot(0.2), 4),
     "random agent": (small_game(on_deadlock="truncate", deployment_order_mode="alternated_p1_start"), RandomAgent(), 4),
     "in threads": (small_game(on_deadlock="truncate", debug=False), bot(0.2), 2 * GAMES_PER_THREAD + 1),
+    "choice": (small_game(on_deadlock="truncate", activation="choice"), bot(0.2), 4),
+    "choice, random agent": (small_game(on_deadlock="truncate", activation="choice"), RandomAgent(), 4),
     "deadlocks": (small_game(on_deadlock="truncate", **DEADLOCK), bot(1.0), 3),
 }
 

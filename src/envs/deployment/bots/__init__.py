@@ -1,5 +1,5 @@
 """Scripted and searching players."""
 
-from .bot import Bot, Redeployed
+from .bot import Bot, FirstUnit, Redeployed
 
-__all__ = ["Bot", "Redeployed"]
+__all__ = ["Bot", "FirstUnit", "Redeployed"]

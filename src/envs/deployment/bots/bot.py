@@ -12,7 +12,7 @@ from ....core.play.game import Game, Trait
 from ....core.ranges import Fraction, checked
 from ..game import DeploymentGame
 from ..rules.state import GameState
-from .placement import Placement
+from .placement import Deterministic, Placement
 from .policy import NO_ACTION, RNG, Policy, choose
 
 
@@ -70,10 +70,10 @@ class Redeployed(Agent):
     def __init__(self, placement: Placement, battle: Agent) -> None:
         self.battle = battle
         self.games_in_step, self.counters = battle.games_in_step, battle.counters  # type: ignore[misc]  # by instance
-        self._deployer = Bot(placement, 0, 0, 0, 0, 0, 0)
+        self._bot = Bot(placement, 0, 0, 0, 0, 0, 0)
 
     def check(self, game: Game) -> None:
-        self._deployer.check(game)
+        self._bot.check(game)
         self.battle.check(game)
 
     def decide(self, game: Game, view: GameState, rng: np.random.Generator) -> Decision:
@@ -81,7 +81,7 @@ class Redeployed(Agent):
 
     def decide_batch(self, game: Game, views: Sequence[Any], rngs: Sequence[np.random.Generator]) -> list[Decision]:
         decisions = [Decision(None)] * len(views)
-        for player in (self._deployer, self.battle):
+        for player in (self._bot, self.battle):
             own = [k for k, view in enumerate(views) if self._player(view) is player]
             chosen = player.decide_batch(game, [views[k] for k in own], [rngs[k] for k in own]) if own else []
             for k, decision in zip(own, chosen, strict=True):
@@ -89,11 +89,24 @@ class Redeployed(Agent):
         return decisions
 
     def _counted(self, decision: Decision) -> Decision:
-        """Set counters of the battle agent that a placement does not report to 0."""
+        """Set counters of the battle agent that the bot does not report to 0."""
         return decision._replace(info={**dict.fromkeys(self.counters, 0), **decision.info})
 
     def _player(self, view: GameState) -> Agent:
-        return self._deployer if view.phase == "deployment" else self.battle
+        return self._bot if view.phase == "deployment" else self.battle
+
+
+class FirstUnit(Redeployed):
+    """An agent that acts with the first eligible unit by id where its player chooses one (`activation: choice`).
+
+    For networks that were trained with `activation: by_id`: they have never seen a position without an active unit.
+    """
+
+    def __init__(self, battle: Agent) -> None:
+        super().__init__(Deterministic(), battle)
+
+    def _player(self, view: GameState) -> Agent:
+        return self._bot if view.phase != "deployment" and view.active_unit_id is None else self.battle
 
 
 def require_action(action: int) -> None:

@@ -3,18 +3,24 @@
 Units are placed by id, each on a free cell of the lowest rank, drawn at random if there are several.
 """
 
+from typing import Literal
+
 import numpy as np
 
 from ....core.errors import UserError
+from ....core.ranges import checked
 from ..rules.scenario import Scenario
 from ..rules.world import World, zone_cells
 
 DISTANCES = 256  # a number of distances that no board exceeds
 UNRANKED = np.iinfo(np.int32).max  # a cell that is never chosen
+Ties = Literal["first", "random"]  # which of equally good cells is chosen
 
 
 class Placement:
     """The same order of a zone's cells for every unit."""
+
+    ties: Ties = "first"
 
     def check(self, scenario: Scenario) -> None:
         """Raise `UserError` if the placement does not fit a scenario; most fit every one."""
@@ -28,21 +34,34 @@ class Placement:
         ranks = np.full((2, world.slots, world.cells.size), UNRANKED, np.int32)
         for seat in (0, 1):
             cells = zone_cells(world, seat)
-            ranks[seat][:, cells] = self.order(world, seat, cells)
+            order = self.order(world, seat, cells)
+            if self.ties == "first":
+                row, col = np.divmod(world.seen["turned"][seat, cells], world.columns)
+                from_flank = np.where(col % 2 == 0, col, -col)
+                order = np.lexsort((row, from_flank, order)).argsort()  # by the last of these, then the one before it
+            ranks[seat][:, cells] = order
         return ranks.reshape(world.units.size, -1)
 
 
 class Deterministic(Placement):
-    """Hexes by column and row, without randomness."""
+    """Hexes by column and row."""
 
     def order(self, world: World, seat: int, cells: np.ndarray) -> np.ndarray:
         return np.arange(cells.size)
 
 
 class FrontLine(Placement):
-    """As close to the enemy's zone as possible, then as close to an objective, then at random."""
+    """As close to the enemy's zone as possible, then as close to an objective.
+
+    Of equal hexes `first` takes the same one in every game, chosen from the player's point of view, so that both sides
+    behave alike: in even columns from the left, in odd ones from the right, so that neither flank is filled first.
+    """
 
     sign = 1
+
+    @checked
+    def __init__(self, ties: Ties) -> None:
+        self.ties = ties
 
     def order(self, world: World, seat: int, cells: np.ndarray) -> np.ndarray:
         to_enemy = world.distance[np.ix_(cells, zone_cells(world, 1 - seat))].min(axis=1).astype(int)
@@ -50,7 +69,7 @@ class FrontLine(Placement):
 
 
 class BackLine(FrontLine):
-    """As far from the enemy's zone as possible, then as close to an objective, then at random."""
+    """As far from the enemy's zone as possible, then as close to an objective."""
 
     sign = -1
 

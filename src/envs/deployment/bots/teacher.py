@@ -44,6 +44,8 @@ class BotTeacher:
     def __init__(self, teacher: Bot, others: Mapping[str, Bot], explore: Fraction) -> None:
         require(bool(others), "teacher.others is empty: name at least one bot, such as the teacher itself")
         require(teacher.explore == 0, f"teacher.teacher.explore={teacher.explore} must be 0: labels are not random")
+        ties = teacher.placement.ties
+        require(ties == "first", f"teacher.teacher.placement.ties={ties} must be first: labels are not random")
         self.teacher, self.others, self.explore = teacher, list(others.values()), float(explore)
 
     def check(self, game: Game) -> None:

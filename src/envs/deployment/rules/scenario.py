@@ -23,13 +23,13 @@ Stat = Annotated[int, Bounds(ge=1, le=99)]
 Kind = TypeVar("Kind")
 
 
-def read(node: Any, where: str, keys: Sequence[str], others: Sequence[str] = ()) -> list[Any]:
-    """Return the values of these keys in order; raise `UserError` if one is missing, or unknown in `others` too."""
+def read(node: Any, where: str, keys: Sequence[str]) -> list[Any]:
+    """Return the values of these keys in order; raise `UserError` if one is missing, or another one is there."""
     require(isinstance(node, Mapping), f"{where} is {node!r}: expected the keys {', '.join(keys)}")
     for key in keys:
         require(key in node, f"{where}.{key} is required and missing: give it a value")
     for key in node:
-        require(key in (*keys, *others), f"{where}.{key} is unknown: expected {', '.join(keys)}")
+        require(key in keys, f"{where}.{key} is unknown: expected {', '.join(keys)}")
     return [node[key] for key in keys]
 
 
@@ -194,8 +194,8 @@ class Scenario:
         loaded = Board.load(board)
         require(isinstance(profiles, Mapping), f"profiles is {profiles!r}: expected a profile for each name")
         known = {str(name): Profile.load(str(name), node) for name, node in profiles.items()}
-        of_game = ["deployment_type", "first_turn", "charge_reach"]  # which takes them as arguments
-        players = read(scenario, "scenario", ["player_1", "player_2"], of_game)
+        of_game = ("deployment_type", "first_turn", "charge_reach")  # which takes them as arguments
+        players = read(scenario, "scenario", ("player_1", "player_2", *of_game))[:2]
         rosters = [_roster(node, f"scenario.player_{i + 1}", known, loaded) for i, node in enumerate(players)]
         result = Scenario(loaded, load_zones(zones, loaded), (rosters[0], rosters[1]))
         result._check()
