@@ -400,7 +400,11 @@ def test_the_values_of_the_documents_are_one_option_away(words: tuple[str, ...])
 
 def test_the_other_values_of_the_documents_are_the_defaults():
     game = composed("env=deployment").env.game
-    expected = {"deployment_type": "active", "deployment_order_mode": "player_by_player", "on_deadlock": "raise"}
+    expected: dict[str, Any] = {
+        "deployment_type": "active",
+        "deployment_order_mode": "player_by_player",
+        "on_deadlock": "raise",
+    }
     expected |= {"post_deployment_start_phase": "command", "rounds": 5, "victory_points": 5, "min_enemy_distance": 0}
     assert {key: game[key] for key in expected} == expected
     reward = composed("env=deployment").reward
