@@ -462,7 +462,7 @@ def test_the_table_of_the_readme_names_tests_that_exist():
     named = [
         (file, test) for file, test in re.findall(r"`(?:(test_\w+\.py)(?:::)?)?(test_\w+)?`", readme) if file or test
     ]
-    assert len(named) > 50
+    assert len(named) > 5
     for file, test in named:
         assert not file or file in sources, file
         assert not test or any(f"def {test}(" in text for name, text in sources.items() if file in ("", name)), test
