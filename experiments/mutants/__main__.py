@@ -7,12 +7,13 @@
 
 The sample follows from the seed and the source: as many mutants of each area (rules, metrics, learning, search), or of
 the files given. The tests that mirror a file run first, then those that name its module, then all other fast ones.
-`--results FILE` adds every outcome to a file of JSON lines, and does not repeat what was detected there; the default
-is the file that the page of this study is written from.
+The outcomes are in results.jsonl, from which the page of this study is written. `--resume` continues an interrupted
+run, as long as no file of `src` or `tests` has changed.
 """
 
 import argparse
 import ast
+import hashlib
 import json
 import os
 import random
@@ -25,12 +26,15 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import yaml
 
+from src.core.files import write_atomic
+
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = Path(__file__).parent
+RESULTS = FOLDER / "results.jsonl"
 AREAS = {
     "rules": ("src/envs/*/rules.py", "src/envs/*/rules/*.py", "src/envs/*/*_rules.py", "src/envs/*/game.py"),
     "metrics": (
@@ -56,6 +60,7 @@ LEFT_OUT = {"abs", "sorted", "reversed", "detach"}  # calls that are replaced by
 
 
 class Mutant(NamedTuple):
+    area: str  # of AREAS, or "files"
     file: str
     line: int
     start: int  # byte offsets in the file of what is replaced
@@ -67,7 +72,7 @@ class Mutant(NamedTuple):
         return f"{self.file}:{self.line}: {self.old!r} -> {self.new!r}"
 
 
-def find_mutants(path: Path) -> Iterator[Mutant]:
+def find_mutants(path: Path, area: str) -> Iterator[Mutant]:
     """Yield the faults that fit on a line: other operators, functions, numbers and conditions, and calls left out."""
     source = path.read_bytes()
     starts = [0]
@@ -79,7 +84,7 @@ def find_mutants(path: Path) -> Iterator[Mutant]:
 
     def replace(node: ast.expr | ast.stmt, new: str) -> Mutant:
         start, end = offset(node.lineno, node.col_offset), offset(node.end_lineno or 0, node.end_col_offset or 0)
-        return Mutant(str(path.relative_to(ROOT)), node.lineno, start, end, source[start:end].decode(), new)
+        return Mutant(area, str(path.relative_to(ROOT)), node.lineno, start, end, source[start:end].decode(), new)
 
     def text(node: ast.expr) -> str:
         return f"({ast.unparse(node)})"
@@ -131,11 +136,13 @@ def _without_effect(node: ast.AST) -> Iterator[ast.AST]:
 
 def draw_sample(files: list[str], count: int, seed: int) -> list[Mutant]:
     """Draw from the files, or equally many from each area if none are given."""
-    groups = [tuple(files)] if files else list(AREAS.values())
+    groups = {"files": tuple(files)} if files else AREAS
     sample: list[Mutant] = []
-    for number, patterns in enumerate(groups):
+    for number, (area, patterns) in enumerate(groups.items()):
         paths = sorted({path for pattern in patterns for path in ROOT.glob(pattern) if path.suffix == ".py"})
-        found = [mutant for path in paths for mutant in find_mutants(path) if mutant not in sample]
+        found = [mutant for path in paths for mutant in find_mutants(path, area)]
+        drawn = {mutant[1:] for mutant in sample}
+        found = [mutant for mutant in found if mutant[1:] not in drawn]
         share = count // len(groups) + (number < count % len(groups))
         if share > len(found):
             sys.exit(f"error: {' '.join(patterns)} has {len(found)} mutants: set --count to at most that")
@@ -217,31 +224,28 @@ class Laboratory:
                     process.wait()
 
 
-def read(path: Path) -> dict[str, bool]:
-    """Return whether each recorded mutant was detected, by its text."""
-    rows = [json.loads(line) for line in path.read_text().splitlines()] if path.is_file() else []
-    return {row["mutant"]: row["detected"] for row in rows}
+def digest() -> str:
+    """Return a digest of the code and its tests."""
+    files = sorted(path for folder in ("src", "tests") for path in (ROOT / folder).rglob("*.py"))
+    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:12]
 
 
-def write_table(results: dict[str, bool]) -> None:
+def read() -> list[dict[str, Any]]:
+    return [json.loads(line) for line in RESULTS.read_text().splitlines()] if RESULTS.is_file() else []
+
+
+def write_table() -> None:
     """Write the page's table: detected mutants by area, and the others with the reason in `survivors.yaml`."""
+    rows = read()
     reasons = yaml.safe_load((FOLDER / "survivors.yaml").read_text()) or {}
-    lines = ["| area | mutants | detected |", "|---|---|---|"]
-    left = dict(results)
-    for area, patterns in AREAS.items():
-        own = {name: left.pop(name) for name in list(left) if _is_of(name, patterns)}
-        lines.append(f"| {area} | {len(own)} | {sum(own.values())} |")
-    lines += [f"| all | {len(results)} | {sum(results.values())} ({sum(results.values()) / len(results):.1%}) |", ""]
-    lines += ["| not detected | why |", "|---|---|"]
-    for name, detected in sorted(results.items()):
-        if not detected:
-            lines.append(f"| `{name}` | {reasons.get(name, 'no reason found: a test is missing')} |")
-    (FOLDER / "table.md").write_text("\n".join(lines) + "\n")
-
-
-def _is_of(mutant: str, patterns: tuple[str, ...]) -> bool:
-    path = ROOT / mutant.partition(":")[0]
-    return any(path in ROOT.glob(pattern) for pattern in patterns)
+    lines = ["| area | mutants tested | detected |", "|---|---|---|"]
+    for area in (*dict.fromkeys(row["area"] for row in rows), "all"):
+        own = [row["detected"] for row in rows if area in (row["area"], "all")]
+        lines.append(f"| {area} | {len(own)} | {sum(own)} ({sum(own) / len(own):.1%}) |")
+    lines += ["", "| not detected | why |", "|---|---|"]
+    for name in sorted(row["mutant"] for row in rows if not row["detected"]):
+        lines.append(f"| `{name}` | {reasons.get(name, 'a test is missing')} |")
+    write_atomic(FOLDER / "table.md", "\n".join(lines) + "\n")
 
 
 def main() -> None:
@@ -251,7 +255,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=1, help="mutants tested at a time")
     parser.add_argument("--tests", nargs="+", default=["tests"], help="what runs last: all that may detect a mutant")
-    parser.add_argument("--results", type=Path, default=FOLDER / "results.jsonl", help="file of outcomes")
+    parser.add_argument("--resume", action="store_true", help="continue an interrupted run")
     parser.add_argument("--only", type=int, help="number of the mutant to test alone")
     parser.add_argument("--list", action="store_true", help="print the sample")
     options = parser.parse_args()
@@ -259,7 +263,9 @@ def main() -> None:
     if options.list:
         print(*(f"{number}: {mutant}" for number, mutant in enumerate(sample)), sep="\n")
         return
-    known = read(options.results)
+    code, known = digest(), read() if options.resume else []
+    if any(row["code"] != code for row in known):
+        sys.exit("error: the code or its tests have changed since: start again without --resume")
     with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(options.jobs) as pool:
         free: SimpleQueue[Laboratory] = SimpleQueue()
         for job in range(options.jobs):
@@ -278,16 +284,16 @@ def main() -> None:
             return
         if test(None):
             sys.exit("error: the fast tests fail without a mutant: run make test")
-        to_do = [mutant for mutant in sample if not known.get(str(mutant))]
+        done = {row["mutant"] for row in known}
+        write_atomic(RESULTS, "".join(json.dumps(row) + "\n" for row in known))
+        to_do = [mutant for mutant in sample if str(mutant) not in done]
         for mutant, detected in zip(to_do, pool.map(test, to_do), strict=True):
-            known[str(mutant)] = detected
-            with options.results.open("a") as file:
-                file.write(json.dumps({"mutant": str(mutant), "detected": detected}) + "\n")
+            row = {"area": mutant.area, "mutant": str(mutant), "detected": detected, "code": code}
+            with RESULTS.open("a") as file:
+                file.write(json.dumps(row) + "\n")
             print("detected" if detected else "NOT DETECTED", mutant, flush=True)
-    found = {str(mutant): known[str(mutant)] for mutant in sample}
-    print(f"{sum(found.values())} of {len(found)} mutants are detected by the fast tests")
-    if options.results == FOLDER / "results.jsonl":
-        write_table(found)
+    write_table()
+    print((FOLDER / "table.md").read_text())
 
 
 if __name__ == "__main__":

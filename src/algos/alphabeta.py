@@ -108,10 +108,9 @@ class AlphaBetaAgent(Agent):
         return self._deepen(self._noisy_searcher(game, rng), state, SearchBudget(self.nodes, self.seconds))[0]
 
     def analyze(self, game: TwoPlayerGame, view: Any, count: int) -> list[Line]:  # type: ignore[override]
-        """Return the chosen move and the best others with their scores and principal variations.
+        """Return the best moves, without the noise of the level, with their scores and principal variations.
 
-        They share one budget, of which the chosen move comes first; moves beyond the budget are searched one ply deep.
-        Scores are without the noise of the level.
+        They share one budget, of which the best move comes first; moves beyond the budget are searched one ply deep.
         """
         searcher, budget = (
             _new_searcher(game, replace(self.evaluation, noise=0)),

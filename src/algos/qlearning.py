@@ -89,7 +89,7 @@ class RankingStore:
         require(theirs == own, f"its table is of another game: {theirs[:100]}, not {own}")
 
     def add(self, row: Any, game: TabularGame) -> None:
-        """Add a row of a JSON table; raise `UserError` if it is none of the game, or there already."""
+        """Add a row of a JSON table; raise `UserError` if it is not of this game, or a duplicate."""
         match row:
             case {"state": str(key), "move": int(move), "value": int() | float() as value}:
                 require(not isinstance(move, bool) and not isinstance(value, bool), "true and false are no numbers")
@@ -98,6 +98,7 @@ class RankingStore:
                 canonical = game.canonical(state).key
                 require(key == canonical, f"the state must be canonical, {canonical}")
                 legal = game.legal_actions(state)
+                require(bool(legal), "the game is over in this state")
                 require(move in legal, f"the move must be legal, one of {legal}")
                 require(self.get(key, move) is None, "the state and the move are in the table already")
                 self.set(key, move, float(value))
@@ -117,11 +118,14 @@ class QTableAgent(Agent):
     def check(self, game: Game) -> None:
         super().check(game)
         assert isinstance(game, TabularGame)
-        self.store.require_format(game)
+        self.table(game).require_format(game)
+
+    def table(self, game: TabularGame) -> RankingStore:
+        return self.store
 
     def decide(self, game: TabularGame, view: Any, rng: np.random.Generator) -> Decision:  # type: ignore[override]
         """`info` has the rule that chose the move, the symmetry of the table lookup, and the best value."""
-        values = action_values(self.store, game, view)
+        values = action_values(self.table(game), game, view)
         best = max(values.values())
         rule, move = "greedy", min(action for action, value in values.items() if value == best)
         if self.shortcuts:
@@ -133,22 +137,22 @@ class QTableAgent(Agent):
 
     def analyze(self, game: TabularGame, view: Any, count: int) -> list[Line]:  # type: ignore[override]
         """Rank moves by the table only; `decide` may prefer a shortcut."""
-        values = action_values(self.store, game, view)
+        values = action_values(self.table(game), game, view)
         ranked = sorted(values, key=lambda action: -values[action])[:count]
         return [Line(f"{values[action]:.2f}", (action,)) for action in ranked]
 
 
 class QTableFile(QTableAgent):
-    """The table of a file, which is read once the game is known: every row must be a position and a move of it."""
+    """The table of a file. It is read for the first game played: every row must be a position and a move of it."""
 
     def __init__(self, path: str, shortcuts: bool) -> None:
-        super().__init__(RankingStore("none yet"), shortcuts)
-        self.path = Path(path)
+        self.path, self.shortcuts = Path(path), shortcuts
+        require(self.path.is_file(), f"there is no table at {path}")
 
-    def check(self, game: Game) -> None:
-        Agent.check(self, game)
-        assert isinstance(game, TabularGame)
-        self.store = RankingStore.import_json(self.path, game)
+    def table(self, game: TabularGame) -> RankingStore:
+        if not hasattr(self, "store"):
+            self.store = RankingStore.import_json(self.path, game)
+        return self.store
 
 
 def action_values(store: RankingStore, game: TabularGame, state: Any) -> dict[int, float]:

@@ -133,8 +133,8 @@ def hydra_message(causes: Sequence[BaseException]) -> str:
             name, parent = error.full_key or error.key, error.parent_node._key()
             if error.key in keys:
                 return f"{name}: {_first_line(error)}"
-            ours = DOCUMENT_KEYS.get(str(error.key))
-            if ours is not None and OmegaConf.select(error.parent_node._get_root(), ours, default=keys) is not keys:
+            ours, root = DOCUMENT_KEYS.get(str(error.key)), error.parent_node._get_root()
+            if ours and OmegaConf.select(root, ours, default=keys, throw_on_resolution_failure=False) is not keys:
                 return f"{name} is not a setting: type {ours}"
             if not keys and parent is not None:  # the parent is an interpolation, as env.reward is of reward
                 return f"{name} is not a setting: try {parent}.{error.key}"

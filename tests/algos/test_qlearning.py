@@ -266,7 +266,7 @@ def row(state=".........", move=0, value=0.5):
         (table([row(state="hello", move=99)]), r"rankings\[0\].*nine cells"),
         (table([row(state="X........", move=1)]), r"rankings\[0\].*canonical, \.\.\.\.\.\.\.\.X"),
         (table([row(), row(state="....X....", move=4)]), r"rankings\[1\].*legal, one of \[0, 1, 2, 3, 5, 6, 7, 8\]"),
-        (table([row(state="....OOXXX", move=0)]), r"rankings\[0\].*legal, one of \[\]"),
+        (table([row(state="....OOXXX", move=0)]), r"rankings\[0\].*the game is over"),
         (table([row(), row(move=1), row(value=1)]), r"rankings\[2\].*already"),
         (table([row(state="x" * 100_000)]), r"rankings\[0\]"),
     ],
@@ -285,8 +285,13 @@ def test_a_table_of_a_file_is_read_for_the_game(tmp_path):
     agent = QTableFile(str(path), shortcuts=False)
     agent.check(GAME)
     assert agent.decide(GAME, "." * 9, RNG).action == 7
+    assert QTableFile(str(path), shortcuts=False).decide(GAME, "." * 9, RNG).action == 7, "checked or not"
     with pytest.raises(UserError, match="another game"):
         agent.check(TicTacToe(symmetric=False))
+    with pytest.raises(UserError, match="another game"):
+        QTableFile(str(path), shortcuts=False).check(TicTacToe(symmetric=False))
+    with pytest.raises(UserError, match="there is no table"):
+        QTableFile(str(tmp_path / "nowhere.json"), shortcuts=False)
 
 
 @pytest.mark.parametrize("row", [["...", 1, "x"], ["...", 1, None], ["...", True, 1.0], [7, 1, 1.0], ["...", 1], "x"])

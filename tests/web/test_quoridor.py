@@ -400,11 +400,22 @@ async def test_every_game_has_its_own_seed_by_which_it_is_continued_and_replayed
         assert again.match.seed != seed, "a loaded position begins a new game"
 
 
-@pytest.mark.parametrize("start", [None, 7, {"position": "e1 e9 10 10 0 -"}, {"position": 3, "seed": 0}])
+@pytest.mark.parametrize(
+    "start",
+    [
+        None,
+        7,
+        {"position": "e1 e9 10 10 0 -"},
+        {"position": 3, "seed": 0},
+        {"position": "e1 e9 10 10 0 -", "seed": True},
+    ],
+)
 def test_a_start_without_position_and_seed_is_refused(start: Any):
     match = QuoridorMatch(GAME, MIDDLE, seed=5)
     with pytest.raises(UserError, match="is not a position with the seed of a game"):
         match.restore(start, [])
+    with pytest.raises(UserError):
+        match.restore({"position": GAME.write_position(START), "seed": 7}, ["z9"])
     assert (match.seed, states(match)) == (5, [MIDDLE])
     match.restore(GAME.write_position(START), [])  # saved before games had seeds
     assert (match.seed, states(match)) == (0, [START])

@@ -129,6 +129,8 @@ class DeploymentMatch(Match[GameState, Command, StepReport]):
 
     def can_choose_instead(self, unit: str) -> bool:
         """Whether a unit of the player to move may act instead of the active one, which the latest step has chosen."""
+        if unit == self.state.active_unit_id:
+            return False
         u = self.state.number(unit)
         return self.game.world.settings.is_choice and may_be_chosen(self.game.world, self.state.games, self.state.i, u)
 

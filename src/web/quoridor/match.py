@@ -64,7 +64,7 @@ class QuoridorMatch(Match[Position, int, Mapping[str, Any]]):
 
     def new_of(self, start: Any) -> Callable[[], Position]:
         match start:
-            case {"position": str(text), "seed": int(seed)} if 0 <= seed < SeededMatch.SEEDS:
+            case {"position": str(text), "seed": int(seed)} if type(seed) is int and 0 <= seed < SeededMatch.SEEDS:
                 position = self.game.read_position(text)
             case str(text):  # of a game that was saved without a seed
                 position, seed = self.game.read_position(text), 0
@@ -72,6 +72,14 @@ class QuoridorMatch(Match[Position, int, Mapping[str, Any]]):
                 raise UserError(f"{str(start)[:40]!r} is not a position with the seed of a game")
         self.seed = seed
         return lambda: position
+
+    def restore(self, start: Any, moves: Sequence[Any]) -> None:
+        seed = self.seed
+        try:
+            super().restore(start, moves)
+        except UserError:
+            self.seed = seed
+            raise
 
     def with_moves(self, moves: Sequence[int]) -> "QuoridorMatch":
         """Return a match from the same start for a person who plays both seats."""

@@ -17,7 +17,7 @@ from tests.envs.deployment.making import begin, bot, small_game
 
 pytestmark = pytest.mark.slow  # its kernel takes longer to compile than all other tests of this folder
 
-GAMES, SEED = 1000, 2027  # a quarter of the table in the README; the standard error of a share is 1.6 points
+GAMES, SEED = 4000, 2027  # the standard error of a share is 0.8 points
 
 
 @pytest.mark.parametrize("name", BOTS)

@@ -54,7 +54,7 @@ class FrontLine(Placement):
     """As close to the enemy's zone as possible, then as close to an objective.
 
     Of equal hexes `first` takes the same one in every game, chosen from the player's point of view, so that both sides
-    behave alike: in even columns from the left, in odd ones from the right, so that neither flank is filled first.
+    behave alike: odd columns from the right, then even ones from the left, which leaves the scenarios balanced.
     """
 
     sign = 1
