@@ -77,6 +77,9 @@ def quoridor() -> Iterator[Measurement]:
     players = {level: f"agent=alphabeta agent.difficulty={level}" for level in levels} | {"runner": "agent=runner"}
     for better, worse in pairwise(players):
         yield match(f"Quoridor, {better} against {worse}", "quoridor", players[better], players[worse])
+    for level in ("hell", "hard"):
+        spec = f"agent=alphabeta_spec agent.difficulty={level}"
+        yield match(f"Quoridor, {level} against the document's {level}", "quoridor", players[level], spec)
     master = "agent=master agent.seconds=0.3"
     for name, opponent in {"reference": "agent=reference agent.seconds=0.3", "hell": players["hell"]}.items():
         yield match(f"Quoridor, master at 0.3 s per move against {name}", "quoridor", master, opponent, games=40)
