@@ -92,7 +92,11 @@ def find_mutants(path: Path, area: str) -> Iterator[Mutant]:
     tree = ast.parse(source)
     without_effect = {id(one) for node in ast.walk(tree) for one in _without_effect(node)}
     for node in ast.walk(tree):
-        if id(node) in without_effect or getattr(node, "lineno", 0) != getattr(node, "end_lineno", 0):
+        if id(node) in without_effect:
+            continue
+        if isinstance(node, ast.If | ast.While | ast.IfExp) and node.test.lineno == node.test.end_lineno:
+            yield replace(node.test, f"(not {text(node.test)})")
+        if getattr(node, "lineno", 0) != getattr(node, "end_lineno", 0):
             continue
         if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in SWAPS:
             yield replace(node, f"{text(node.left)} {SWAPS[type(node.ops[0])]} {text(node.comparators[0])}")
@@ -114,13 +118,6 @@ def find_mutants(path: Path, area: str) -> Iterator[Mutant]:
                 yield replace(node, re.sub(rf"\b{name}\(", f"{OPPOSITES[name]}(", text(node), count=1))
             elif name in LEFT_OUT:
                 yield replace(node, text(node.func.value if isinstance(node.func, ast.Attribute) else node.args[0]))
-        if isinstance(node, ast.IfExp):
-            yield replace(node.test, f"(not {text(node.test)})")
-    for node in ast.walk(tree):  # these have lines below
-        if not isinstance(node, ast.If | ast.While) or id(node) in without_effect:
-            continue
-        if node.test.lineno == node.test.end_lineno:
-            yield replace(node.test, f"(not {text(node.test)})")
 
 
 def _without_effect(node: ast.AST) -> Iterator[ast.AST]:

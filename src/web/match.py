@@ -65,8 +65,13 @@ class Match(Generic[State, Move, Note]):
         return cast(Move, value)
 
     def restore(self, start: Any, moves: Sequence[Any]) -> None:
-        """Load the match that was kept."""
-        self.begin(self.new_of(start), [self.read_move(value) for value in moves])
+        """Load the match that was kept; a refused one changes nothing, though `new_of` may set a seed."""
+        before = dict(vars(self))
+        try:
+            self.begin(self.new_of(start), [self.read_move(value) for value in moves])
+        except UserError:
+            vars(self).update(before)
+            raise
 
     @property
     def seat(self) -> int:

@@ -175,6 +175,16 @@ def test_every_guess_that_was_not_needed_is_a_mistake():
     assert match.outcome == -1, "the match itself is not replayed"
 
 
+@pytest.mark.parametrize("move", ["x", 99])
+def test_a_saved_game_that_is_refused_changes_nothing(move: object):
+    match = MinesweeperMatch(3, 4, 2, np.random.default_rng(0), no_guess=True)
+    match.restore({"seed": 0, "mines": [1, 5]}, [0])
+    kept = match.start, list(match.moves)
+    with pytest.raises(UserError):
+        match.restore({"seed": 7, "mines": None}, [move])
+    assert (match.start, match.moves) == kept
+
+
 def test_mistakes_are_shown_after_a_loss_and_in_the_review(browser: Browser, scratch: Path):
     setup = {"board": "3x4x2", "guess": "none", "odds": "none", "agent": "exact"}
     game = SavedGame("/minesweeper", setup, {"seed": 0, "mines": [1, 5]}, [0, 4, 1], "You lose", 3.0, 1)

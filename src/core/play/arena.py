@@ -78,9 +78,8 @@ class Score:
     outcomes: list[int | None]  # +1, 0 or -1 per game, in order; None if it was aborted
     seats: list[int]  # the agent's seat in each game
     seconds: float
-    metrics: dict[
-        str, float
-    ]  # means of `Game.episode_metrics` and of the agent's counters, over the games that have them
+    # Means of `Game.episode_metrics` and of the agent's counters, over the games that have them.
+    metrics: dict[str, float]
     groups: list[str | None] = field(default_factory=list)  # `Game.group` of each game
 
     @property

@@ -73,14 +73,6 @@ class QuoridorMatch(Match[Position, int, Mapping[str, Any]]):
         self.seed = seed
         return lambda: position
 
-    def restore(self, start: Any, moves: Sequence[Any]) -> None:
-        seed = self.seed
-        try:
-            super().restore(start, moves)
-        except UserError:
-            self.seed = seed
-            raise
-
     def with_moves(self, moves: Sequence[int]) -> "QuoridorMatch":
         """Return a match from the same start for a person who plays both seats."""
         other = QuoridorMatch(self.game, self.at(0), (0, 1), self.seed)
