@@ -43,7 +43,9 @@ def moves_per_second(
 def loop_speed(game: Quoridor, games: int, seconds: float) -> float:
     """Return the moves per second of both players in `VersusEnv.vectorize`."""
     opponent = RandomAgent()
-    env = VersusEnv(game, opponent, OutcomeReward(1.0, 0.0, -1.0), "random", {"random": opponent}).vectorize(games)
+    env = VersusEnv(game, opponent, OutcomeReward(1.0, 0.0, -1.0, gamma=1.0), "random", {"random": opponent}).vectorize(
+        games
+    )
     env.reset(seed=0)
 
     def play(actions: np.ndarray) -> int:

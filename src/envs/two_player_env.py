@@ -12,7 +12,7 @@ from ..core.errors import require
 from ..core.play.agent import Agent, check_baselines, opponents_in
 from ..core.play.game import TwoPlayerGame, outcome_for_seat
 from ..core.play.past_selves import CURRENT, PastSelves
-from ..core.ranges import checked
+from ..core.ranges import Fraction, check_fields, checked
 from ..core.seeding import draw
 from .masked_env import RENDER_FPS, RENDER_MODES, MaskedDiscrete, MaskedVectorEnv, Step, rendered
 from .opponent_pool_vec_env import vectorize_against
@@ -23,17 +23,25 @@ SEATS: dict[Seat, tuple[int, ...]] = {"first": (0,), "second": (1,), "random": (
 
 @dataclass(frozen=True)
 class GameReward:
-    """Reward for the outcome, for the learner's side. Subclasses add a potential for unfinished positions."""
+    """Reward for the outcome, for the learner's side. Subclasses add a potential for unfinished positions.
+
+    A change of the potential is rewarded with gamma * after - before, with the discount factor of the learner:
+    otherwise shaping would change which policy is best (Ng, Harada & Russell 1999).
+    """
 
     win: float
     draw: float
     loss: float
+    gamma: Fraction
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     def __call__(self, outcome: int) -> float:
         return {1: self.win, 0: self.draw, -1: self.loss}[outcome]
 
     def potential(self, game: Any, state: Any, seat: int) -> float:
-        """Return the value of an unfinished position for `seat`; each step is rewarded with its change."""
+        """Return the value of an unfinished position for `seat`."""
         return 0.0
 
 
@@ -102,13 +110,12 @@ class Episode:
     def collect_reward(self) -> float:
         """Return the reward since the last call; to be called after the opponent has moved.
 
-        The potential of a finished game is 0, so undiscounted potential differences sum to a constant over a game:
-        moving back and forth earns nothing beyond the effect of discounting.
+        The potential of a finished game is 0, so over a game the discounted changes sum to a constant.
         """
         outcome, before = self.own_outcome, self._potential
         if outcome is None:
             self._potential = self.reward.potential(self.game, self.state, self.own_seat)
-            return self._potential - before
+            return self.reward.gamma * self._potential - before
         self._potential = 0.0
         return self.reward(outcome) - before
 

@@ -59,7 +59,7 @@ def versus(
 ) -> VersusEnv:
     """Return tic-tac-toe, or another game for two, against a random player or another opponent."""
     players = {"random": RandomAgent()} if baselines is None else baselines
-    reward = OutcomeReward(win=1.0, draw=0.0, loss=-1.0)
+    reward = OutcomeReward(win=1.0, draw=0.0, loss=-1.0, gamma=1.0)
     return VersusEnv(game or TicTacToe(symmetric=True), opponent or RandomAgent(), reward, "random", players)  # type: ignore[arg-type]
 
 

@@ -46,7 +46,7 @@ SETTINGS: dict[str, Any] = {
 
 
 def environment(opponent):
-    reward, baselines = OutcomeReward(1, 0, -1), {"random": RandomAgent()}
+    reward, baselines = OutcomeReward(1, 0, -1, gamma=1.0), {"random": RandomAgent()}
     return SimpleNamespace(game=GAME, opponent=opponent, reward=reward, seats=(0, 1), baselines=baselines)
 
 
@@ -317,7 +317,7 @@ def test_a_table_of_another_format_is_refused():
 @pytest.mark.parametrize("reward", [(1, 0, -2), (1, 0.5, -1), (2, 0, 2)])
 def test_self_play_refuses_a_reward_that_is_not_zero_sum(reward):
     learner, fair, unfair = QLearning(**SETTINGS), environment(SelfPlay()), environment(SelfPlay())
-    unfair.reward = OutcomeReward(*reward)
+    unfair.reward = OutcomeReward(*reward, gamma=1.0)
     learner.check(fair, Curriculum({}, None))
     for env, curriculum in ((unfair, Curriculum({}, None)), (fair, Curriculum({"first": unfair}, 0.5))):
         with pytest.raises(UserError, match=r"reward\.win"):

@@ -143,7 +143,7 @@ def test_a_saved_episode_keeps_its_member():
     game, faced = TicTacToe(symmetric=True), set()
     opponents = pool(Extreme(), MinimaxAgent())
     for seed in range(8):
-        episode, other = (Episode(game, opponents, (0, 1), OutcomeReward(1.0, 0.0, -1.0)) for _ in range(2))
+        episode, other = (Episode(game, opponents, (0, 1), OutcomeReward(1.0, 0.0, -1.0, gamma=1.0)) for _ in range(2))
         episode.rng, other.rng = np.random.default_rng(seed), np.random.default_rng(99)
         episode.start()
         other.restore(episode.saved())

@@ -19,7 +19,7 @@ from src.envs.two_player_env import OutcomeReward, VersusEnv
 from tests.envs.deployment.making import bot, make_env
 from tests.envs.quoridor.making import make_game
 
-REWARD = OutcomeReward(win=1.0, draw=0.25, loss=-2.0)
+REWARD = OutcomeReward(win=1.0, draw=0.25, loss=-2.0, gamma=1.0)
 
 
 def pool(*members: Agent) -> OpponentPool:
@@ -36,7 +36,7 @@ def wargame(opponent: Agent, seat: Any = "random") -> Any:
 
 def quoridor(opponent: Agent, seat: Any = "random") -> QuoridorEnv:
     game = make_game(size=5, walls=3, ply_limit=40, distance_maps=True)
-    return QuoridorEnv(game, opponent, PathReward(win=1.0, draw=0.25, loss=-2.0, path=0.1), seat, {})
+    return QuoridorEnv(game, opponent, PathReward(win=1.0, draw=0.25, loss=-2.0, path=0.1, gamma=0.9), seat, {})
 
 
 class Extreme(RandomAgent):

@@ -13,9 +13,10 @@ COMPONENTS = ("outcome", "performance", "deployment", "invalid_action")  # a ste
 
 @by_reference
 class Reward(NamedTuple):
-    """Outcome at the end; performance and placement are differences of potentials, so they cannot be collected twice.
+    """Outcome and performance at the end; before it, changes of the performance are given as gamma * after - before.
 
-    A game truncated by a deadlock has no outcome reward.
+    So over a game their discounted sum is the performance at the end alone, and giving it early does not change which
+    policy is best. A placement is rewarded once. A game truncated by a deadlock has no outcome reward.
     """
 
     win: float
@@ -23,13 +24,14 @@ class Reward(NamedTuple):
     loss: float
     victory_points: float  # for a lead of all possible victory points
     survival: float  # for a lead of a whole army in surviving points
+    gamma: float  # discount factor of the learner
     objective_placement: float  # for an army placed on objectives; 0 leaves deployment unshaped
 
 
 def as_floats(reward: Reward | OutcomeReward) -> Reward:
     """Return a reward for the compiled step; an `OutcomeReward` has no shaping."""
     if isinstance(reward, OutcomeReward):
-        return Reward(*outcome_values(reward), victory_points=0.0, survival=0.0, objective_placement=0.0)
+        return Reward(*outcome_values(reward), victory_points=0.0, survival=0.0, gamma=1.0, objective_placement=0.0)
     return Reward(*map(float, reward))
 
 

@@ -126,7 +126,8 @@ def compute_reward(c: Context, i: int) -> None:
     if result.terminated:
         own = game.outcome if result.seat == 0 else -game.outcome
         result.outcome = c.reward.win if own > 0 else (c.reward.loss if own < 0 else c.reward.draw)
-    result.performance = performance - result.performance_before
+    gamma = 1.0 if result.terminated or result.truncated else c.reward.gamma
+    result.performance = gamma * performance - result.performance_before
     result.deployment = placement - result.placement_before
     result.performance_before = performance
     result.placement_before = placement

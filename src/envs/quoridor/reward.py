@@ -11,8 +11,8 @@ from .rules import Position, distance
 class PathReward(GameReward):
     """The outcome, plus changes of the lead: by how many steps the own shortest path is shorter than the opponent's.
 
-    Steps forward and walls in the opponent's way are rewarded at once. The potential is 0 at the end of a game, so over
-    a whole game, undiscounted, only the outcome counts.
+    Steps forward and walls in the opponent's way are rewarded at once. The potential is 0 at the end of a game, so the
+    discounted rewards of a game sum to the discounted outcome, up to a constant.
     """
 
     path: float  # reward per step of lead

@@ -62,6 +62,7 @@ class BatchConfig(NamedTuple):
     draw: float
     loss: float
     path: float  # reward per step of lead, see `PathReward`
+    gamma: float
 
 
 @kernel
@@ -117,7 +118,7 @@ def _compute_reward(board: Any, game: Any, config: BatchConfig) -> None:
     game.outcome = 0
     if not game.ended:
         game.potential = _potential(board, game.seat, config)
-        game.reward = game.potential - before
+        game.reward = config.gamma * game.potential - before
         return
     game.potential = 0.0
     if rules.on_goal(board, game.seat):
@@ -179,7 +180,7 @@ class VecQuoridor(MaskedVectorEnv[np.ndarray]):
         self.game = game
         path = float(reward.path) if isinstance(reward, PathReward) else 0.0
         outcomes = float(reward.win), float(reward.draw), float(reward.loss)
-        self._config = BatchConfig(game.walls, seats[0], len(seats), *explore, *outcomes, path)
+        self._config = BatchConfig(game.walls, seats[0], len(seats), *explore, *outcomes, path, float(reward.gamma))
         self._observations, self._final_observations = np.zeros((2, num_envs, *shape), np.float32)
         self._buffers = Buffers(
             boards=np.zeros(num_envs, BOARD),

@@ -21,7 +21,7 @@ from src.envs.deployment.rules.scenario import Hex
 from src.envs.deployment.rules.state import GameState
 from src.envs.deployment.rules.world import SCRATCH, Games
 
-REWARD = Reward(win=1.0, draw=0.25, loss=-1.0, victory_points=0.5, survival=0.25, objective_placement=0.125)
+REWARD = Reward(win=1.0, draw=0.25, loss=-1.0, victory_points=0.5, survival=0.25, gamma=0.9, objective_placement=0.125)
 
 
 @cache

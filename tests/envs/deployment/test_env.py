@@ -203,15 +203,18 @@ def test_an_illegal_action_is_counted_and_changes_nothing():
 
 
 def test_rewards_add_up_to_how_the_game_stands():
-    """8: outcome once, performance and placement as changes that sum to the final lead; all values from the config."""
+    """8: outcome once, performance as discounted changes that sum to the final lead, and the placement once."""
     env, rng, outcomes = make_env(opponent=bot()), np.random.default_rng(2), set()
     for seed in range(25):
         total = dict.fromkeys(("outcome", "performance", "deployment"), 0.0)
         info: dict = {}
+        weight = 1 / REWARD.gamma**2  # discount of a step: the reset is one, too
         for _, reward, terminated, _, info in episode(env, seed, rng):
             parts = info.get("rewards", dict.fromkeys(total, 0.0))
             assert reward == pytest.approx(sum(parts.values()))
             assert terminated or parts["outcome"] == 0
+            weight *= REWARD.gamma
+            parts["performance"] *= weight
             total = {name: total[name] + parts[name] for name in total}
         state, player = state_of(env), info["seat"] + 1
         assert total["outcome"] == {1: 1.0, 0: 0.25, -1: -1.0}[info["outcome"]]
@@ -221,7 +224,7 @@ def test_rewards_add_up_to_how_the_game_stands():
             whole = sum(unit.profile.points for unit in units)
             alive[who] = sum(unit.profile.points for unit in units if unit.hp > 0) / whole
         lead = 0.5 * (points[player] - points[3 - player]) / 60 + 0.25 * (alive[player] - alive[3 - player])
-        assert total["performance"] == pytest.approx(lead)
+        assert total["performance"] == pytest.approx(weight * lead)
         assert 0 < total["deployment"] <= 0.125
         outcomes.add(info["outcome"])
     assert {1, -1} <= outcomes
@@ -229,7 +232,7 @@ def test_rewards_add_up_to_how_the_game_stands():
 
 def test_the_outcome_can_be_the_only_reward():
     values, ends = {1: 2.0, 0: 0.5, -1: -3.0}, set()
-    env = DeploymentEnv(small_game(), bot(1.0), OutcomeReward(2.0, 0.5, -3.0), "random", {})
+    env = DeploymentEnv(small_game(), bot(1.0), OutcomeReward(2.0, 0.5, -3.0, gamma=1.0), "random", {})
     for seed in range(15):
         for _, reward, terminated, _, info in episode(env, seed, np.random.default_rng(seed)):
             assert reward == (values[info["outcome"]] if terminated else 0)

@@ -161,7 +161,7 @@ def test_a_single_environment_reports_its_games_too():
 def test_an_aborted_episode_is_not_reported():
     game: Any = small_game(on_deadlock="truncate", **DEADLOCK)
     made = past_selves(0)
-    episode = Episode(game, made, (0,), OutcomeReward(1.0, 0.0, -1.0))
+    episode = Episode(game, made, (0,), OutcomeReward(1.0, 0.0, -1.0, gamma=1.0))
     episode.start()
     while episode.own_outcome is None:
         episode.play(int(episode.action_mask().argmax()))

@@ -25,7 +25,7 @@ REWARD = Reward(
     flag_incorrect_reward=-17.0,
     use_flag_shaping=True,
 )
-OUTCOME = OutcomeReward(win=1.0, draw=0.0, loss=-1.0)
+OUTCOME = OutcomeReward(win=1.0, draw=0.0, loss=-1.0, gamma=1.0)
 UNDECIDED = StepFeatures(opened=0, won=0, lost=0, truncated=0, undecided=1, invalid=0, flags_gain=0)
 
 

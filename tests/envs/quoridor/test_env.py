@@ -17,7 +17,7 @@ from tests.envs.quoridor.making import GAME, START, make_game
 from tests.lab import Lab, read_json
 from tests.test_compositions import composed
 
-REWARD = PathReward(win=1.0, draw=0.0, loss=-1.0, path=0.1)
+REWARD = PathReward(win=1.0, draw=0.0, loss=-1.0, path=0.1, gamma=0.9)
 
 
 class FirstMoves(gymnasium.spaces.Discrete):
@@ -39,22 +39,23 @@ def test_it_is_a_gymnasium_environment(distance_maps):
     check_env(env, skip_render_check=True)
 
 
-def test_masks_are_exact_and_rewards_sum_to_the_outcome():
-    """For any moves the sum of rewards is the outcome minus the initial potential."""
+def test_masks_are_exact_and_discounted_rewards_sum_to_the_outcome():
+    """For any moves the discounted sum of rewards is the discounted outcome minus the initial potential."""
     game = make_game(size=5, walls=3, ply_limit=30)
     env, rng, outcomes = QuoridorEnv(game, RandomAgent(), REWARD, "random", {}), np.random.default_rng(0), set()
     for seed in range(30):
         observation, info = env.reset(seed=seed)
         began = REWARD.potential(game, env._episode.state, info["seat"])
-        total, over = 0.0, False
+        total, weight, over = 0.0, 1.0, False
         while not over:
             mask = env.action_masks()
             assert np.flatnonzero(mask).tolist() == game.legal_actions(env._episode.state)
             assert env.observation_space.contains(observation)
             observation, reward, over, truncated, info = env.step(int(rng.choice(np.flatnonzero(mask))))
             assert not truncated
-            total += reward
-        assert total == pytest.approx(info["outcome"] - began)
+            total += weight * reward
+            weight *= REWARD.gamma
+        assert total == pytest.approx(weight / REWARD.gamma * info["outcome"] - began)
         outcomes.add(info["outcome"])
     assert outcomes == {-1, 0, 1}
 
@@ -78,8 +79,8 @@ def test_the_potential_is_the_lead_in_steps(position, lead):
     ("moves", "rewards"),
     [
         (["e2"], [0.0]),  # both have made a step
-        (["d1", "e7h"], [-0.1, 0.0]),  # a wall in the way of the runner, which is on e8
-        (["d1", "a7h"], [-0.1, -0.1]),  # and one elsewhere
+        (["d1", "e7h"], [-0.09, 0.01]),  # a wall in the way of the runner, which is on e8
+        (["d1", "a7h"], [-0.09, -0.08]),  # and one elsewhere
     ],
 )
 def test_a_wall_in_the_way_and_a_step_forward_are_rewarded_at_once(moves, rewards):

@@ -12,8 +12,8 @@ from src.envs.two_player_env import OutcomeReward, PythonVectorEnv, Seat, TwoPla
 from tests.envs.quoridor.making import GAME, make_game
 from tests.envs.test_vector_envs import assert_same
 
-OUTCOME = OutcomeReward(win=1.0, draw=0.25, loss=-2.0)
-PATHS = PathReward(win=1.0, draw=0.25, loss=-2.0, path=0.1)
+OUTCOME = OutcomeReward(win=1.0, draw=0.25, loss=-2.0, gamma=1.0)
+PATHS = PathReward(win=1.0, draw=0.25, loss=-2.0, path=0.1, gamma=0.9)
 
 
 class Scripted(Agent):
