@@ -42,7 +42,15 @@ NETS: dict[str, Architecture] = {  # for Minesweeper
     "residual": Residual(64, 6, 3, encoder=CellCodes()),
 }
 MINI_BATCHES, EPOCHS = 8, 3
-WEIGHTS = LossWeights(clip_range=0.2, clip_range_vf=None, vf_coef=0.5, ent_coef=0.003, aux_coef=0.0)
+WEIGHTS = LossWeights(
+    clip_range=0.2,
+    clip_range_vf=None,
+    vf_coef=0.5,
+    ent_coef=0.003,
+    aux_coef=0.0,
+    aux_cells="labeled",
+    normalize_advantages=True,
+)
 PARTS = {  # of an update: functions, by the end of their file's name
     "games": (
         *("maskable_ppo/adapter.py step_wait", "maskable_ppo/adapter.py env_method", "algos/ppo.py _step"),

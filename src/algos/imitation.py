@@ -16,7 +16,7 @@ from ..core.play.game import Game, Trait
 from ..core.ranges import BatchSize, BelowOne, Interval, NonNegative
 from ..core.runs.run import Environment, Run
 from ..core.seeding import generator
-from ..nets.boards import Heads, aux_loss
+from ..nets.boards import AuxCells, Heads, aux_loss
 from ..nets.masked import MASKED_LOGIT, MaskedCategorical
 from ..nets.symmetry import mirrored
 from .compute import CPU
@@ -51,6 +51,7 @@ class Imitation(NetworkLearnerConfig):
     window: Interval
     repeats: Interval
     aux_coef: NonNegative
+    aux_cells: AuxCells
     vf_coef: NonNegative
     augment: bool
     ema_decay: BelowOne
@@ -151,7 +152,7 @@ class ImitationTrainer(NetworkTrainer[Imitation]):
             "value_loss": value_loss(heads.value, win_probability),
         }
         if aux_target.shape[1] > 0:
-            losses["aux_loss"] = aux_loss(heads.aux, aux_target.float(), (aux_target >= 0).flatten(1))
+            losses["aux_loss"] = aux_loss(heads.aux, aux_target, self.algo.aux_cells)
         weights = {"policy_loss": 1.0, "aux_loss": self.algo.aux_coef, "value_loss": self.algo.vf_coef}
         return {"loss": sum((weights[name] * loss for name, loss in losses.items()), torch.zeros(())), **losses}
 

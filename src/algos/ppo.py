@@ -23,7 +23,7 @@ from ..core.play.past_selves import SelfPlayOpponents
 from ..core.ranges import Fraction, Interval, NonNegative, NumEnvs, Positive
 from ..core.runs.report import win_rate_band
 from ..core.runs.run import Environment, Run
-from ..nets.boards import aux_loss
+from ..nets.boards import AuxCells, aux_loss
 from ..nets.masked import MaskedCategorical, require_legal
 from .compute import CPU, Compute
 from .network_agent import InferenceConfig, NetworkAgent
@@ -43,6 +43,8 @@ class LossWeights:
     vf_coef: NonNegative
     ent_coef: NonNegative
     aux_coef: NonNegative  # weight of the auxiliary task of the game
+    aux_cells: AuxCells  # the cells of its loss
+    normalize_advantages: bool  # in each minibatch
     ent_coef_end: NonNegative | None = None  # final value of a linear schedule of `ent_coef`; None: constant
 
     def at(self, progress: float) -> "LossWeights":
@@ -136,7 +138,8 @@ class PPOTrainer(NetworkTrainer[PPO]):
         weights = algo.losses.at(self.optimizer.progress)
         groups = self.groups * algo.epochs
         for batch in (one for group in groups for one in group.minibatches(algo.mini_batches, self.random)):
-            losses = ppo_losses(self.compiled, normalized(batch), weights, algo.compute)
+            batch = normalized(batch) if weights.normalize_advantages else batch
+            losses = ppo_losses(self.compiled, batch, weights, algo.compute)
             if algo.target_kl is not None and float(ranks.mean(losses["approx_kl"])) > algo.target_kl:
                 break
             self.step(losses)
@@ -404,9 +407,7 @@ def ppo_losses(net: Any, batch: RolloutBatch, weights: LossWeights, compute: Com
     loss = policy_loss + weights.vf_coef * losses["value_loss"] - weights.ent_coef * entropy
 
     if weights.aux_coef > 0 and batch.aux_targets.shape[1] > 0:
-        targets = batch.aux_targets.flatten(1)
-        known = targets >= 0  # also for actions excluded by a restricted mask
-        losses["aux_loss"] = aux_loss(heads.aux, targets.float(), known, ranks.mean(known.sum()))
+        losses["aux_loss"] = aux_loss(heads.aux, batch.aux_targets, weights.aux_cells)
         loss = loss + weights.aux_coef * losses["aux_loss"]
     with torch.no_grad():
         approx_kl = ratio - 1 - log_ratio  # Schulman's k3 estimator: non-negative, low variance

@@ -17,10 +17,12 @@ import torch
 import torch.nn.functional as F  # noqa: N812 (the name everybody knows)
 from torch import Tensor, nn
 
+from ..core import ranks
 from ..core.errors import require
 from ..core.ranges import Bounds, Depth, Size
 
 ValuePool = Literal["mean", "mean_max"]
+AuxCells = Literal["labeled", "all"]
 
 
 @runtime_checkable
@@ -241,10 +243,11 @@ def as_planes(observation: Tensor, encoder: Encoder | None) -> Tensor:
     return observation.unsqueeze(1) if encoder is None else encoder.encode(observation)
 
 
-def aux_loss(logits: Tensor, probability: Tensor, known: Tensor, count: Tensor | None = None) -> Tensor:
-    """Return the mean binary cross entropy of logits (B, H, W) over the `known` cells (B, HW).
+def aux_loss(logits: Tensor, targets: Tensor, cells: AuxCells) -> Tensor:
+    """Return this rank's part of the mean binary cross entropy of logits (B, H, W) over the cells of all ranks.
 
-    For a batch that is split over ranks, `count` is the mean number of known cells per rank.
+    `targets` (B, H, W) are probabilities, negative in cells without a label: they have no loss, or target 0.
     """
-    loss = F.binary_cross_entropy_with_logits(logits.float().flatten(1), probability.flatten(1), reduction="none")
-    return (loss * known).sum() / (known.sum() if count is None else count).clamp_min(1)
+    counted = (targets >= 0) | (cells == "all")
+    loss = F.binary_cross_entropy_with_logits(logits.float(), targets.float().clamp_min(0), reduction="none")
+    return (loss * counted).sum() / ranks.mean(counted.sum()).clamp_min(1)

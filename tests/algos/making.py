@@ -3,6 +3,7 @@
 import csv
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +28,16 @@ from tests.envs.minesweeper.making import make_config
 
 CPU = Compute("cpu", "float32", compile=False)
 ONE_THREAD = Compute("cpu", "float32", compile=False, threads=1)
-WEIGHTS = LossWeights(clip_range=0.2, clip_range_vf=0.2, vf_coef=0.5, ent_coef=0.01, aux_coef=0.1)
-PLAIN_WEIGHTS = LossWeights(clip_range=0.2, clip_range_vf=None, vf_coef=0.5, ent_coef=0.01, aux_coef=0.0)
+WEIGHTS = LossWeights(
+    clip_range=0.2,
+    clip_range_vf=0.2,
+    vf_coef=0.5,
+    ent_coef=0.01,
+    aux_coef=0.1,
+    aux_cells="labeled",
+    normalize_advantages=True,
+)
+PLAIN_WEIGHTS = replace(WEIGHTS, clip_range_vf=None, aux_coef=0.0)
 
 
 def ppo(**changes: Any) -> PPO:

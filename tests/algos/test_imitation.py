@@ -33,7 +33,7 @@ def imitation(**changes: Any) -> Imitation:
         "max_grad_norm": 1.0,
         "ema_decay": 0.9,
     }
-    settings: dict[str, Any] = {"teacher": ExactTeacher(), "aux_coef": 1.0, "vf_coef": 0.1}
+    settings: dict[str, Any] = {"teacher": ExactTeacher(), "aux_coef": 1.0, "aux_cells": "labeled", "vf_coef": 0.1}
     return Imitation(**(settings | net | sizes | limits | optimizer | changes))
 
 
@@ -47,13 +47,21 @@ def test_the_losses_by_hand():
     right, hidden = torch.tensor([[True, True, False]]), torch.ones(1, 3, dtype=torch.bool)
     each, any_of_them = -(np.log(0.25) + np.log(0.5)) / 2, -np.log(0.25 + 0.5)
     assert cross_entropy(policy, right, hidden).item() == pytest.approx((each + any_of_them) / 2)
-    hidden = torch.tensor([[[True, False, False]]])
-    logits, probability = torch.tensor([[[0.0, 9.0, 9.0]]]), torch.tensor([[[0.25, 0.0, 0.0]]])
-    assert aux_loss(logits, probability, hidden.flatten(1)).item() == pytest.approx(np.log(2)), (
-        "revealed cells do not count"
-    )
+    logits, targets = torch.tensor([[[0.0, 9.0, 9.0]]]), torch.tensor([[[0.25, -1.0, -1.0]]])
+    assert aux_loss(logits, targets, "labeled").item() == pytest.approx(np.log(2)), "revealed cells do not count"
+    everywhere = (np.log(2) + 2 * np.log1p(np.exp(9))) / 3
+    assert aux_loss(logits, targets, "all").item() == pytest.approx(everywhere), "they are safe"
     value, chance = torch.tensor([0.5, 0.0]), torch.tensor([1.0, -1.0])
     assert value_loss(value, chance).item() == pytest.approx(0.25), "what is not known does not count"
+
+
+def test_the_mines_can_be_learned_on_revealed_cells_too(tmp_path: Path):
+    hidden, everywhere = (
+        read_column(tmp_path / cells, "losses/aux_loss")
+        for cells in ("labeled", "all")
+        if fit(imitation(aux_cells=cells, lr=1e-12), minesweeper(), tmp_path / cells)
+    )
+    assert everywhere != pytest.approx(hidden, rel=0.01)
 
 
 def test_the_stream_is_the_same_wherever_it_is_entered():

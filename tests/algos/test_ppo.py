@@ -388,9 +388,11 @@ def test_play_that_only_minesweeper_allows_is_refused_elsewhere():
     ppo(losses=PLAIN_WEIGHTS).check(versus(), no_curriculum())
 
 
-def test_unknown_auxiliary_targets_have_no_loss():
+def test_unlabeled_cells_have_no_loss_by_default():
     batch = batch_of(1, aux_targets=torch.full((1, 1, 2), -1, dtype=torch.int8))
     assert losses_of(batch, WEIGHTS)["aux_loss"] == 0
+    everywhere = losses_of(batch, replace(WEIGHTS, aux_cells="all"))
+    assert everywhere["aux_loss"] == pytest.approx(float(np.log(2)))
 
 
 def test_boards_are_climbed_by_their_score_and_then_mixed(tmp_path: Path):
@@ -474,6 +476,16 @@ def test_every_minibatch_is_learned_from_with_normalized_advantages(tmp_path: Pa
         assert batch.advantages.std(correction=0).item() == pytest.approx(1, abs=1e-3)
 
 
+def test_advantages_can_be_left_as_they_are_estimated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    seen = spy_on_losses(monkeypatch)
+    with started(ppo(losses=replace(WEIGHTS, normalize_advantages=False)), minesweeper(), tmp_path) as learning:
+        learning.update()
+    estimated = learning.groups[0].buffer["advantages"].flatten()
+    for epoch in (seen[:2], seen[2:]):
+        learned = torch.cat([batch.advantages for batch, _ in epoch])
+        assert torch.equal(learned.sort().values, estimated.sort().values)
+
+
 def test_labels_lie_on_the_board_they_belong_to(tmp_path: Path):
     """Every number equals its adjacent labeled mines, also after a game was followed by the next."""
     with started(ppo(), minesweeper(size=6, mines=5, first_click="uniform"), tmp_path) as learning:
@@ -510,7 +522,7 @@ def test_learning_where_mines_are_does_not_count_as_moving_the_policy(tmp_path: 
 
 
 def test_the_weight_of_the_entropy_falls_in_a_straight_line():
-    weights = LossWeights(0.2, None, 0.5, ent_coef=0.1, aux_coef=0.0, ent_coef_end=0.02)
+    weights = replace(PLAIN_WEIGHTS, ent_coef=0.1, ent_coef_end=0.02)
     assert [weights.at(progress).ent_coef for progress in (0.0, 0.5, 1.0, 1.5)] == pytest.approx(
         [0.1, 0.06, 0.02, 0.02]
     )

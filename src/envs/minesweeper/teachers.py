@@ -12,6 +12,7 @@ import numpy as np
 
 from ...core.errors import require
 from ...core.play.game import Game
+from ...core.ranges import checked
 from ...core.seeding import generator
 from ..splitmix import below
 from . import rules
@@ -21,7 +22,7 @@ from .solver.engine import CONSISTENT, MINE, SAFE, Engine, kernel, make_engine
 from .solver.exact import NOT_SEARCHED, take_risk
 from .solver.guess import list_guesses
 from .solver.probability import examine
-from .solver.single_point import deduce, safest
+from .solver.single_point import apply_rules_to_flags, deduce, safest
 from .variant import BASE_PLANES, HIDDEN
 from .variant import MINE as MINE_CODE
 
@@ -128,7 +129,9 @@ def _write_row(batch: LabeledBatch, used: int, visible: np.ndarray, probability:
 
 
 @kernel
-def _play_by_rules(boards: Boards, e: Engine, batch: LabeledBatch, used: int, fewest: int, most: int) -> int:
+def _play_by_rules(
+    boards: Boards, e: Engine, batch: LabeledBatch, used: int, fewest: int, most: int, flags_only: bool
+) -> int:
     """Label one forced move, drawn at random; positions without one are guessed and not written."""
     game, visible, number, known = boards.games[0], boards.visible[0], boards.number[0], e.known
     moves = np.zeros(2 * visible.size, np.int32)
@@ -136,7 +139,9 @@ def _play_by_rules(boards: Boards, e: Engine, batch: LabeledBatch, used: int, fe
     first = used
     used = _start(boards, batch, used, fewest, most, False)
     while game.status == PLAYING and used < batch.win_probability.size:
-        if not deduce(visible, game.mines, e):
+        if flags_only:
+            apply_rules_to_flags(visible, e)
+        elif not deduce(visible, game.mines, e):
             break
         count = 0
         for cell in range(visible.size):
@@ -236,5 +241,16 @@ class NoGuessTeacher(ExactTeacher):
 class RulesTeacher(Teacher):
     """Applies the two classic rules, labels one forced move at a time; its aux targets are the true mines."""
 
+    @checked
+    def __init__(self, flags_only: bool) -> None:
+        """With `flags_only` the rules count the flags on the board, otherwise deduced mines and the mine count, too."""
+        self.flags_only = flags_only
+
+    def check(self, game: Game) -> None:
+        super().check(game)
+        assert isinstance(game, Minesweeper)
+        playable = game.flag_actions or not self.flags_only
+        require(playable, "algo.teacher.flags_only=true needs flags on the board: set env.config.flag_actions=true")
+
     def play(self, game: Minesweeper, boards: Boards, engine: Engine, batch: LabeledBatch, used: int) -> int:
-        return _play_by_rules(boards, engine, batch, used, *game.mine_range)
+        return _play_by_rules(boards, engine, batch, used, *game.mine_range, self.flags_only)

@@ -63,6 +63,7 @@ def test_ppo_has_the_values_of_the_document():
     assert {name: value(cfg, DOCUMENT_KEYS[name]) for name in DOCUMENT} == DOCUMENT
     assert value(cfg, "algo._target_") == "src.algos.ppo.PPO"
     assert set(DOCUMENT_KEYS) - set(DOCUMENT) == {"ppo"}
+    assert (cfg.algo.losses.aux_cells, cfg.algo.losses.normalize_advantages) == ("all", False)
 
 
 @pytest.mark.parametrize(("board", "size"), [("16x16", (16, 16, 40)), ("16x30", (16, 30, 99))])
@@ -84,8 +85,9 @@ def test_there_is_a_reveal_and_a_flag_for_every_cell_and_the_eleven_channels():
 def test_imitation_learns_forced_moves_and_mines_but_no_values():
     algo = build(composed(SPEC, "algo=imitation").algo, "algo")
     assert isinstance(algo, Imitation)
-    assert type(algo.teacher) is RulesTeacher
-    assert (algo.aux_coef, algo.vf_coef, algo.lr, algo.weight_decay) == (0.1, 0.0, 0.0003, 0.01)
+    assert isinstance(algo.teacher, RulesTeacher)
+    assert algo.teacher.flags_only
+    assert (algo.aux_coef, algo.aux_cells, algo.vf_coef, algo.lr, algo.weight_decay) == (0.1, "all", 0.0, 0.0003, 0.01)
     assert (algo.total_steps, algo.repeats) == (1_000_000, 1)
     assert (algo.augment, algo.ema_decay, algo.lr_warmup) == (False, 0.0, 0)
     assert algo.max_grad_norm > 1e6, "gradients are not clipped"

@@ -3,9 +3,11 @@ import pytest
 
 from src.core.errors import UserError
 from src.envs.minesweeper.game import Minesweeper
-from src.envs.minesweeper.solver import analyze, choose, forced_moves
+from src.envs.minesweeper.solver import analyze, choose, engine, forced_moves
+from src.envs.minesweeper.solver.engine import MINE, SAFE
+from src.envs.minesweeper.solver.single_point import apply_rules_to_flags
 from src.envs.minesweeper.teachers import UNKNOWN_VALUE, ExactTeacher, NoGuessTeacher, RulesTeacher, Teacher
-from src.envs.minesweeper.variant import Encoding
+from src.envs.minesweeper.variant import FLAGGED, HIDDEN, Encoding
 from src.envs.tictactoe.game import TicTacToe
 
 
@@ -15,7 +17,9 @@ def board(rows: int = 5, cols: int = 7, mines: int = 6, **settings) -> Minesweep
 
 
 @pytest.mark.parametrize(
-    "teacher", [ExactTeacher(), NoGuessTeacher(), RulesTeacher()], ids=lambda teacher: type(teacher).__name__
+    "teacher",
+    [ExactTeacher(), NoGuessTeacher(), RulesTeacher(flags_only=False)],
+    ids=lambda teacher: type(teacher).__name__,
 )
 def test_a_batch_depends_on_its_seed_and_number_alone(teacher: Teacher):
     first, again = teacher.labeled_batch(board(), 3, 4, 100), teacher.labeled_batch(board(), 3, 4, 100)
@@ -80,7 +84,7 @@ def test_a_board_without_a_certain_cell_is_refused_and_not_played_forever(monkey
 @pytest.mark.parametrize("first_click", ["agent", "uniform"])
 @pytest.mark.parametrize("flags", [False, True])
 def test_the_rule_teacher_names_one_forced_move_and_no_guess(flags: bool, first_click: str):
-    batch = RulesTeacher().labeled_batch(board(flag_actions=flags, first_click=first_click), 0, 0, 300)
+    batch = RulesTeacher(flags_only=False).labeled_batch(board(flag_actions=flags, first_click=first_click), 0, 0, 300)
     kinds = set()
     for visible, right, mine in zip(batch.observation, batch.good_actions, batch.aux_target, strict=True):
         [action] = np.flatnonzero(right)
@@ -92,6 +96,40 @@ def test_the_rule_teacher_names_one_forced_move_and_no_guess(flags: bool, first_
         assert (mine[visible >= 0] == -1).all()
         kinds.add(kind)
     assert kinds == ({0, 1} if flags else {0})
+
+
+def rules_on_flags(visible: np.ndarray) -> set[int]:
+    """Return the actions that the document's two rules force: a number equals its flags, or all its hidden cells."""
+    moves, cells = set(), np.arange(visible.size).reshape(visible.shape)
+    for row, col in np.argwhere(visible >= 0):
+        box = slice(max(row - 1, 0), row + 2), slice(max(col - 1, 0), col + 2)
+        unflagged = cells[box][visible[box] == HIDDEN].tolist()
+        if visible[row, col] == (visible[box] == FLAGGED).sum():
+            moves |= set(unflagged)
+        if visible[row, col] == (visible[box] < 0).sum():
+            moves |= {visible.size + cell for cell in unflagged}
+    return moves
+
+
+def test_the_rules_can_be_applied_to_the_flags_on_the_board_alone():
+    game, drawn = board(flag_actions=True), 0
+    batch = RulesTeacher(flags_only=True).labeled_batch(game, 0, 0, 300)
+    buffers = engine.make_engine((5, 7), 1)
+    for visible, right, mine in zip(batch.observation, batch.good_actions, batch.aux_target, strict=True):
+        [action] = np.flatnonzero(right)
+        expected = rules_on_flags(visible)
+        assert action in expected
+        assert mine.ravel()[action % 35] == action // 35
+        apply_rules_to_flags(visible.ravel(), buffers)
+        hidden = visible.ravel() == HIDDEN
+        safe, mines = (set(np.flatnonzero(hidden & (buffers.known == one)).tolist()) for one in (SAFE, MINE))
+        assert safe | {35 + cell for cell in mines} == expected
+        drawn += int(action) // 35
+    assert 50 < drawn < 250, "reveals and flags"
+    with pytest.raises(UserError, match=r"set env\.config\.flag_actions=true"):
+        RulesTeacher(flags_only=True).check(board(flag_actions=False))
+    RulesTeacher(flags_only=True).check(game)
+    RulesTeacher(flags_only=False).check(board(flag_actions=False))
 
 
 def test_where_the_player_begins_the_first_row_lets_it_begin_anywhere():

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..variant import HIDDEN
+from ..variant import FLAGGED, HIDDEN
 from . import engine
 from .engine import CONSISTENT, GUESSED, INCONSISTENT, MINE, PROVEN, SAFE, STUCK, UNKNOWN, Engine, Frontier, lean_kernel
 
@@ -96,6 +96,26 @@ def deduce(visible: np.ndarray, mines: int, e: Engine) -> bool:
         if visible[cell] < 0 and known[cell] == UNKNOWN:
             known[cell] = SAFE if mines == 0 else MINE
     return True
+
+
+@lean_kernel
+def apply_rules_to_flags(visible: np.ndarray, e: Engine) -> None:
+    """Decide cells in `e.known` by the two classic rules as applied to the flags, which must be on mines.
+
+    A number that equals its flags makes its other hidden cells safe, one that equals all its hidden cells makes them
+    mines. Neither what other numbers decide nor the mine count is used.
+    """
+    for cell in range(visible.size):
+        e.known[cell] = MINE if visible[cell] == FLAGGED else UNKNOWN
+    for number in range(visible.size):
+        hidden = flags = 0
+        for n in e.near[number]:
+            hidden += n >= 0 and visible[n] < 0
+            flags += n >= 0 and visible[n] == FLAGGED
+        if visible[number] == flags or visible[number] == hidden:
+            for n in e.near[number]:
+                if n >= 0 and visible[n] == HIDDEN:
+                    e.known[n] = SAFE if visible[number] == flags else MINE
 
 
 @lean_kernel
