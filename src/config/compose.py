@@ -136,8 +136,14 @@ def prepare(cfg: DictConfig, directory: Path) -> tuple[Any, Any, Any, Any]:
 def require_tuned(names: DictConfig) -> None:
     """Raise `UserError` if tuned settings named by the user do not exist; the default ones are optional."""
     name, usual = names.get("tuned"), tuned(str(names.env), str(names.algo))
-    known = name in (None, usual) or (CONF / "tuned" / f"{name}.yaml").is_file()
-    require(known, f"tuned={name} is unknown: leave it out, or choose {usual} or none")
+    if name in (None, usual) or (CONF / "tuned" / f"{name}.yaml").is_file():
+        return
+    prefix = str(name).removesuffix(str(names.algo))  # an experiment may set tuned to <experiment>_${algo}
+    fitting = sorted(file.stem.removeprefix(prefix) for file in (CONF / "tuned").glob(f"{prefix}*.yaml"))
+    if prefix == f"{names.get('experiment')}_" and fitting:
+        options = " or ".join(f"algo={algo}" for algo in fitting)
+        raise UserError(f"experiment={names.experiment} has no settings for algo={names.algo}: choose {options}")
+    raise UserError(f"tuned={name} is unknown: leave it out, or choose {usual} or none")
 
 
 def build_env(cfg: DictConfig) -> Any:

@@ -23,6 +23,7 @@ HYDRA = ("hydra.", "omegaconf.", "antlr4.")
 MAX_LETTERS = 1000  # of a message
 MAX_LISTED = 40
 MISSING_KEY = re.compile(r"Interpolation key '(.+)' not found")
+NO_OVERRIDE = re.compile(r"(?:In '(\w+/\w+)': )?Could not override '(.+?)'.*defaults list")
 OUT_OF_MEMORY = re.compile("can't allocate memory|out of memory", re.IGNORECASE)  # as torch reports it
 EXTRAS = f"launchers and sweepers come with extras: {install_command('sweep', 'ray', 'slurm')}"
 
@@ -142,8 +143,12 @@ def hydra_message(causes: Sequence[BaseException]) -> str:
     text = _first_line(causes[0])
     if text.startswith("Ambiguous value"):
         return f"{text.split(chr(39))[1]} has several values: add -m to run each, or write a list as [a,b]"
-    if text.startswith("Could not override") and "defaults list" in text:
-        return f"{text.split(chr(39))[1]} is not a config group here: --help lists them"
+    if (override := NO_OVERRIDE.match(text)) is not None:
+        option, key = override.groups()
+        if option is None:
+            return f"{key} is not a config group here: --help lists them"
+        owner = key.rpartition("@")[2].split(".")[0]
+        return f"{option.replace('/', '=')} sets {key}, which is missing here: choose another {owner}"
     inner = _first_line(causes[-1])
     return text.removeprefix("In 'train': ") + ("" if inner in text else f": {inner}")
 

@@ -163,6 +163,17 @@ def test_the_second_phase_starts_from_the_first(tmp_path: Path):
     assert not torch.equal(*(next(agent.net.parameters()) for agent in (first, trained("c", *rollouts))))
 
 
+@pytest.mark.parametrize(
+    ("algo", "sentence"),
+    [
+        ("maskable_ppo", f"{SPEC} has no settings for algo=maskable_ppo: choose algo=imitation or algo=ppo"),
+        ("qlearning", f"{SPEC} sets net@algo.net, which is missing here: choose another algo"),
+    ],
+)
+def test_other_algorithms_are_refused(lab: Lab, algo: str, sentence: str):
+    assert sentence in lab.refuse("train", SPEC, f"algo={algo}").stderr
+
+
 def test_the_page_has_the_names_of_the_document():
     rows = re.findall(r"^\| `(\w+)` \| `([\w.]+)` \|$", (CONF / "README.md").read_text(), re.MULTILINE)
     assert dict(rows) == DOCUMENT_KEYS
