@@ -6,8 +6,10 @@ from src.algos.minimax import MinimaxAgent
 from src.algos.selection import selection_error, selection_metrics, selection_score
 from src.core.play.agent import RandomAgent
 from src.core.play.arena import walk_replies
-from src.core.runs.run import Run
+from src.core.runs import checkpoint
+from src.core.runs.run import BEST, Run
 from tests.algos.making import PLAIN_WEIGHTS, minesweeper, no_curriculum, ppo, run_in, versus
+from tests.algos.test_alphazero import alphazero
 from tests.algos.test_imitation import imitation
 from tests.algos.test_maskable_ppo import learner as maskable_ppo
 from tests.core.fixed import FirstMove
@@ -80,8 +82,31 @@ def test_with_several_baselines_the_games_against_all_count():
     assert selection_error(metrics) == pytest.approx(sum(20 * rate * (1 - rate) for rate in rates) ** 0.5 / 40)
 
 
+@pytest.mark.parametrize("exact", [{}, {"eval/not_lost_share": 1.0}])
+@pytest.mark.parametrize("learner", [ppo, maskable_ppo, imitation, alphazero])
+def test_where_the_first_baseline_is_never_beaten_the_others_decide(learner, exact, monkeypatch, tmp_path):
+    rates = iter([0.2, 0.4, 0.3, 0.1])  # of the four evaluations, over all baselines
+
+    def measured(*_):
+        over_all = {"eval/all/win_rate": next(rates), "eval/all/win_rate_error": 0.0}
+        return exact | over_all | {"eval/win_rate": 0.0, "eval/episodes": 10}
+
+    monkeypatch.setattr("src.algos.trainer.selection_metrics", measured)
+    with run_in(tmp_path) as run:
+        env = versus() if learner is alphazero else minesweeper()
+        learner(total_steps=512, eval_every=128).fit(env, no_curriculum(), run)
+    assert not list(rates)
+    assert checkpoint.load(tmp_path / BEST)["win_rate"] == 0.4
+
+
 def test_equal_exact_scores_are_decided_by_the_win_rate(tmp_path):
     with run_in(tmp_path) as run:
         for number, (score, win_rate) in enumerate([(0.5, 0.9), (1.0, 0.3), (1.0, 0.6), (1.0, 0.6), (1.0, 0.5)]):
             run.save_best(score, {"number": number}, win_rate=win_rate)
         assert run.best()["number"] == 3
+        run.save({})
+    with run_in(tmp_path) as resumed:
+        resumed.restore()
+        for number, win_rate, best in ((5, 0.5, 3), (6, 0.6, 6), (7, 0.7, 7)):
+            resumed.save_best(1.0, {"number": number}, win_rate=win_rate)
+            assert resumed.best()["number"] == best

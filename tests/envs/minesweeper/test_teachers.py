@@ -124,6 +124,7 @@ def test_the_rules_can_be_applied_to_the_flags_on_the_board_alone():
         hidden = visible.ravel() == HIDDEN
         safe, mines = (set(np.flatnonzero(hidden & (buffers.known == one)).tolist()) for one in (SAFE, MINE))
         assert safe | {35 + cell for cell in mines} == expected
+        assert (buffers.known[visible.ravel() == FLAGGED] == MINE).all(), "so that no guess reveals them"
         drawn += int(action) // 35
     assert 50 < drawn < 250, "reveals and flags"
     with pytest.raises(UserError, match=r"set env\.config\.flag_actions=true"):
