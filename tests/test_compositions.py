@@ -23,6 +23,7 @@ from src.config.compose import (
     build_curriculum,
     build_env,
     compose_train,
+    prepare,
     require_algorithm_fits,
     resolved,
     validate,
@@ -44,6 +45,18 @@ from tests.marks import mostly_slow
 from tests.waiting import wait_until
 
 parsed_configs.keep()
+
+
+def test_rewards_have_the_discount_factor_of_the_learner(tmp_path: Path):
+    """Shaping with another one would change which policy is best; stages of a curriculum follow it, too."""
+    quoridor = ("env=quoridor", "algo=ppo", "algo.gamma=0.9", "curriculum=random_first", "device=cpu", "logger=csv")
+    env, algo, curriculum, _ = prepare(composed(*quoridor), tmp_path)
+    assert [stage.reward.gamma for stage in curriculum.all(env)] == [0.9, 0.9] == [algo.gamma] * 2
+    for changed in ("reward", "curriculum.warm_up.random.reward"):
+        cfg = composed(*quoridor)
+        OmegaConf.update(cfg, changed, OmegaConf.merge(cfg.reward, {"gamma": 0.5}))
+        with pytest.raises(UserError, match=r"reward\.gamma=0\.5 must be algo\.gamma"):
+            prepare(cfg, tmp_path)
 
 
 def options(group: str) -> list[str]:

@@ -128,6 +128,10 @@ def prepare(cfg: DictConfig, directory: Path) -> tuple[Any, Any, Any, Any]:
         not cfg.profile or getattr(algo, "updates_network", True),
         f"profile=true records operators of torch, which algo={name} does not use: leave it out",
     )
+    for stage in curriculum.all(env):
+        gamma = getattr(getattr(stage, "reward", None), "gamma", None)
+        same = gamma in (None, getattr(algo, "gamma", gamma))
+        require(same, f"reward.gamma={gamma} must be algo.gamma, the learner's discount factor: leave it out")
     algo.check(env, curriculum)
     tracker = None if cfg.logger.tracker is None else build(cfg.logger.tracker, "logger.tracker")
     return env, algo, curriculum, tracker

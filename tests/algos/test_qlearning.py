@@ -314,10 +314,10 @@ def test_a_table_of_another_format_is_refused():
         agent.check(GAME)
 
 
-@pytest.mark.parametrize("reward", [(1, 0, -2), (1, 0.5, -1), (2, 0, 2)])
-def test_self_play_refuses_a_reward_that_is_not_zero_sum(reward):
+@pytest.mark.parametrize(("win", "draw", "loss"), [(1, 0, -2), (1, 0.5, -1), (2, 0, 2)])
+def test_self_play_refuses_a_reward_that_is_not_zero_sum(win, draw, loss):
     learner, fair, unfair = QLearning(**SETTINGS), environment(SelfPlay()), environment(SelfPlay())
-    unfair.reward = OutcomeReward(*reward, gamma=1.0)
+    unfair.reward = OutcomeReward(win, draw, loss, gamma=1.0)
     learner.check(fair, Curriculum({}, None))
     for env, curriculum in ((unfair, Curriculum({}, None)), (fair, Curriculum({"first": unfair}, 0.5))):
         with pytest.raises(UserError, match=r"reward\.win"):

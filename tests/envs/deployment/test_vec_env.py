@@ -13,11 +13,12 @@ from src.algos.network_agent import InferenceConfig, NetworkAgent, sampled
 from src.core.errors import UserError
 from src.core.play.agent import Agent, RandomAgent, SelfPlay, acts_on_arrays
 from src.core.play.past_selves import PastSelves
+from src.envs.deployment.env import DeploymentEnv
 from src.envs.deployment.game import GAMES_PER_THREAD
 from src.envs.two_player_env import Episode, OutcomeReward
 from src.nets.flat import MLP
 from tests.core.fixed import Fixed, fixed
-from tests.envs.deployment.making import DEADLOCK, bot, contents, drawn, make_env, small_game
+from tests.envs.deployment.making import DEADLOCK, REWARD, bot, contents, drawn, make_env, small_game
 
 CASES = {
     "bot": (small_game(on_deadlock="truncate"), bot(0.2), 4),
@@ -238,3 +239,21 @@ def test_an_action_is_drawn_by_its_probability():
     rows = torch.tensor([[0.5, 0.5], [0.5, 0.5], [1.0, 0.0]])
     numbers = [Numbers(0.4), Numbers(0.6), Numbers(below_one)]
     assert sampled(rows, numbers).tolist() == [0, 1, 0]  # type: ignore[arg-type]
+
+
+def test_giving_the_lead_early_adds_nothing_to_the_discounted_return():
+    """With gamma 0.9 as with 1.0 the changes of a game sum to its final lead, discounted like the outcome."""
+    rewards = REWARD, REWARD._replace(gamma=1.0)
+    early, whole = (DeploymentEnv(small_game(), bot(0.5), reward, "random", {}).vectorize(6) for reward in rewards)
+    early.reset(seed=0), whole.reset(seed=0)
+    rng, sums, weight, leads = np.random.default_rng(0), np.zeros((2, 6)), np.ones(6), []
+    for _ in range(150):
+        actions = drawn(rng, early.action_masks())
+        ours, theirs = (env.step(actions) for env in (early, whole))
+        sums += weight * ours[4]["rewards"]["performance"], theirs[4]["rewards"]["performance"]
+        for i in np.flatnonzero(ours[2]):
+            assert sums[0, i] == pytest.approx(weight[i] * sums[1, i])
+            leads.append(sums[1, i])
+        weight *= REWARD.gamma
+        sums[:, ours[2]], weight[ours[2]] = 0.0, 1.0
+    assert min(leads) < 0 < max(leads)

@@ -109,4 +109,4 @@ def test_a_potential_that_would_be_ignored_is_refused():
             return 1.0
 
     with pytest.raises(UserError, match="the potential of Shaped is not used in this game"):
-        MinesweeperEnv(strip(Shaped(1.0, 0.0, -1.0)))
+        MinesweeperEnv(strip(Shaped(1.0, 0.0, -1.0, gamma=1.0)))

@@ -1,5 +1,7 @@
 """Quoridor as an environment: its reward, which cannot be collected twice, and its agents on the command line."""
 
+from dataclasses import replace
+
 import gymnasium
 import numpy as np
 import pytest
@@ -7,7 +9,7 @@ from gymnasium.utils.env_checker import check_env
 
 from src.config.build import build
 from src.core.errors import UserError
-from src.core.play.agent import RandomAgent
+from src.core.play.agent import Decision, RandomAgent
 from src.envs.quoridor.agents import RunnerAgent
 from src.envs.quoridor.env import QuoridorEnv
 from src.envs.quoridor.game import Quoridor
@@ -18,6 +20,14 @@ from tests.lab import Lab, read_json
 from tests.test_compositions import composed
 
 REWARD = PathReward(win=1.0, draw=0.0, loss=-1.0, path=0.1, gamma=0.9)
+
+
+class Idle(RandomAgent):
+    """Moves between two cells of its first row."""
+
+    def decide(self, game, view, rng):
+        legal = [game.move_name(view, action) for action in game.legal_actions(view)]
+        return Decision(game.parse_move(view, "d5" if "d5" in legal else "e5"))
 
 
 class FirstMoves(gymnasium.spaces.Discrete):
@@ -87,6 +97,23 @@ def test_a_wall_in_the_way_and_a_step_forward_are_rewarded_at_once(moves, reward
     env = QuoridorEnv(make_game(), RunnerAgent(), REWARD, "first", {})
     env.reset(seed=0)
     assert [env.step(GAME.parse_move(START, move))[1] for move in moves] == pytest.approx(rewards)
+
+
+@pytest.mark.parametrize("path", [0.0, 0.1, 1.0])
+def test_postponing_a_win_does_not_pay(path):
+    """Two idle moves beside the goal discount the win twice, however much the lead is worth."""
+    reward, game = replace(REWARD, path=path), make_game(size=5, walls=0)
+
+    def discounted_return(moves: str) -> float:
+        env = QuoridorEnv(game, Idle(), reward, "first", {})
+        env.reset(seed=0)
+        rewards = [env.step(game.parse_move(env._episode.state, move))[1] for move in moves.split()]
+        assert env._episode.own_outcome == 1
+        return sum(0.9**step * one for step, one in enumerate(rewards))
+
+    at_once, later = discounted_return("b1 b2 b3 b4 b5"), discounted_return("b1 b2 b3 b4 a4 b4 b5")
+    assert at_once == pytest.approx(0.9**4)
+    assert later == pytest.approx(0.9**6)
 
 
 def test_other_games_have_no_paths():

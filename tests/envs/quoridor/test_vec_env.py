@@ -57,6 +57,23 @@ def test_against_the_runner_it_equals_the_generic_batch(seat, reward, distance_m
     assert ended > 10
 
 
+@pytest.mark.parametrize(("seat", "potential"), [("first", 0.0), ("second", -0.1)])
+def test_shaping_adds_the_same_constant_to_every_discounted_return(seat, potential):
+    """Minus the potential of the first position: level, or a step behind the runner. At the end it is 0."""
+    shaped, plain = (make(RunnerAgent(), reward, seat) for reward in (PATHS, OUTCOME))
+    shaped.reset(seed=0), plain.reset(seed=0)
+    rng, gained, weight, constants = np.random.default_rng(0), np.zeros(7), np.ones(7), []
+    for _ in range(60):
+        actions = drawn(rng, shaped.action_masks())
+        _, rewards, ended, *_ = shaped.step(actions)
+        gained += weight * (rewards - plain.step(actions)[1])
+        weight *= PATHS.gamma
+        constants += gained[ended].tolist()
+        gained[ended], weight[ended] = 0.0, 1.0
+    assert len(constants) > 10
+    assert constants == pytest.approx([-potential] * len(constants))
+
+
 @pytest.mark.parametrize("opponent", [RandomAgent(), RunnerAgent(0.4), RunnerAgent(0.0, 1.0)])
 def test_it_equals_the_generic_batch_for_any_opponent_moves(opponent):
     """The generic batch is given the moves that the compiled opponent made."""
