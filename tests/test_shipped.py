@@ -9,9 +9,11 @@ from PIL import Image
 
 from src.config.build import build
 from src.config.load import load_agent
+from src.core.errors import UserError
 from src.core.play.agent import RandomAgent
 from src.core.play.arena import evaluate
 from src.core.runs.curve import PICTURE, draw_run
+from src.envs.deployment.bots import FirstUnit
 from tests.marks import mostly_slow
 from tests.test_compositions import composed
 
@@ -64,6 +66,21 @@ def test_networks_of_games_for_two_beat_a_random_player(run: str, env: list[str]
     agent = load_agent(f"experiments/{run}", "best")
     agent.check(game)
     assert evaluate(game, agent, RandomAgent(), 4, 11).total.wins >= 3
+
+
+def test_a_network_that_was_trained_by_id_is_refused_where_units_are_chosen():
+    by_id, choice = (
+        build(composed("env=deployment", f"env.game.activation={name}").env.game, "env.game")
+        for name in ("by_id", "choice")
+    )
+    agent = load_agent("experiments/deployment_ppo", "best")
+    agent.check(by_id)
+    with pytest.raises(UserError, match=r"type agent=first_unit agent@agent\.battle=trained"):
+        agent.check(choice)
+    FirstUnit(agent).check(choice)
+    for trained_in, can_choose in (({"game": {"activation": "choice"}}, True), ({}, False), ("anything", False)):
+        assert choice.can_play(trained_in) == can_choose
+        assert by_id.can_play(trained_in)
 
 
 def said_by(picture: Path) -> list[str]:

@@ -63,6 +63,7 @@ class NetworkAgent(Agent):
         )
         if self.play.strategy is not None:
             self.play.strategy.check(game)
+        game.check_trained(self.trained_in)
         view = game.view(game.initial(np.random.default_rng(0)))
         observation = game.observe(view)
         try:

@@ -15,7 +15,7 @@ from ..core.runs import checkpoint
 from ..core.runs.config_file import CONFIG, read_config
 from ..core.runs.run import checkpoint_path
 from . import CONF
-from .build import build
+from .build import build, plain
 from .targets import Targets
 
 MAX_NESTED_RUNS = 4  # runs that an agent may load, one within the other
@@ -49,7 +49,9 @@ def _load_agent(directory: Path, checkpoint_name: str, changes: dict[str, Any]) 
         raise UserError(f"agent.changes does not fit the algo of the run: {' '.join(str(error).split())}") from error
     algo = build(node, "algo")
     with checkpoint.as_checkpoint_errors(config.algo._target_, path):
-        return algo.load_agent(saved["learner"])
+        agent: Agent = algo.load_agent(saved["learner"])
+    agent.trained_in = plain(config.get("env"))
+    return agent
 
 
 def load_config(directory: Path) -> DictConfig:

@@ -40,6 +40,7 @@ class Agent(ABC):
     deterministic: bool = False  # the same view always gives the same decision
     counters: ClassVar[tuple[str, ...]] = ()  # keys of `info` that an evaluation sums over a game
     games_in_step: ClassVar[int] = 1  # batch size of an evaluation; networks gain from batching
+    trained_in: Any = None  # the configuration of the environment of a saved run that the agent was loaded from
 
     def check(self, game: Game) -> None:
         """Raise `UserError` if this agent cannot play `game`."""

@@ -114,6 +114,12 @@ class Game(ABC, Generic[State, View]):
         mask[self.random_actions(view)] = True
         return mask
 
+    def check_trained(self, env: Any) -> None:
+        """Raise `UserError` if a network cannot play here that was trained in the environment of this configuration.
+
+        `env` comes from a saved run, so it may be anything; None if the network is not of such a run.
+        """
+
     def is_open(self, state: State, action: int) -> bool:
         """Return whether an action planned ahead still has an effect; for one-player games only."""
         return action in self.legal_actions(self.view(state))

@@ -1,5 +1,6 @@
 """The wargame as a `Game`, as used by agents, the arena and the web page."""
 
+import copy
 import logging
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -94,6 +95,24 @@ class DeploymentGame(Game[GameState, GameState]):
         self.num_actions = self.actions.count
         self.static_features = observation.static_features(self.world)
         self.observation_size = sum(observation.sizes(self.world.units.size, self.world.cells.size))
+
+    def by_id(self) -> "DeploymentGame":
+        """Return the same game with `activation: by_id`."""
+        game = copy.copy(self)
+        game.world = self.world._replace(settings=self.world.settings._replace(is_choice=False))
+        return game
+
+    def check_trained(self, env: Any) -> None:
+        require(
+            env is None or self.can_play(env),
+            "it was trained with env.game.activation=by_id, so it cannot choose units: type agent=first_unit "
+            "agent@agent.battle=trained agent.battle.run=<run dir>",
+        )
+
+    def can_play(self, env: Any) -> bool:
+        """Return whether a network chooses units where its player has to, by the configuration of its environment."""
+        game = env.get("game") if isinstance(env, Mapping) else None
+        return not self.world.settings.is_choice or (isinstance(game, Mapping) and game.get("activation") == "choice")
 
     def games(self, count: int) -> Games:
         """Allocate a batch of games."""

@@ -153,21 +153,13 @@ def trained_agent(services: Services, game: DeploymentGame, scenario: str, name:
     trained_on = SCENARIO_BY_ENV[run.env]
     require(is_trained_on(run, game, scenario), f"it was trained on env={run.env}: choose that scenario, {trained_on}")
     try:
-        agent = services.agent("trained", game, {"run": str(run.path)})
-        chooses = not game.world.settings.is_choice or _is_trained_to_choose(run)
-        return agent if chooses else FirstUnit(agent)
+        if game.can_play(read_config(run.path).get("env")):
+            return services.agent("trained", game, {"run": str(run.path)})
+        return FirstUnit(services.agent("trained", game.by_id(), {"run": str(run.path)}))
     except UserError as error:
         if isinstance(error.__cause__, RuntimeError):  # torch reports tensor shapes
             raise UserError(f"it was trained for zones or rosters of another size: choose zones={OWN}") from error
         raise
-
-
-def _is_trained_to_choose(run: FinishedRun) -> bool:
-    """Whether a run was trained to choose the unit that acts."""
-    try:
-        return bool(read_config(run.path)["env"]["game"]["activation"] == "choice")
-    except (KeyError, TypeError):  # anything may be in a run directory
-        return False
 
 
 def runs(services: Services) -> list[FinishedRun]:

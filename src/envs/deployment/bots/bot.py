@@ -105,6 +105,11 @@ class FirstUnit(Redeployed):
     def __init__(self, battle: Agent) -> None:
         super().__init__(Deterministic(), battle)
 
+    def check(self, game: Game) -> None:
+        self._bot.check(game)
+        assert isinstance(game, DeploymentGame)  # or the bot has refused it
+        self.battle.check(game.by_id())
+
     def _player(self, view: GameState) -> Agent:
         return self._bot if view.phase != "deployment" and view.active_unit_id is None else self.battle
 
