@@ -7,8 +7,10 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
+import yaml
 from hydra.core.hydra_config import HydraConfig
 from hydra.errors import HydraException, MissingConfigException, OverrideParseException
 from hydra.types import RunMode
@@ -27,38 +29,10 @@ NO_OVERRIDE = re.compile(r"(?:In '(\w+/\w+)': )?Could not override '(.+?)'.*defa
 OUT_OF_MEMORY = re.compile("can't allocate memory|out of memory", re.IGNORECASE)  # as torch reports it
 EXTRAS = f"launchers and sweepers come with extras: {install_command('sweep', 'ray', 'slurm')}"
 
-# Settings by the names that the source document of Minesweeper has for them; conf/README.md has this table.
-DOCUMENT_KEYS = {
-    "H": "env.config.H",
-    "W": "env.config.W",
-    "mine_count": "env.config.mine_count",
-    "guarantee_safe_neighborhood": "env.config.guarantee_safe_neighborhood",
-    "progress_reward": "reward.progress_reward",
-    "win_reward": "reward.win_reward",
-    "loss_reward": "reward.loss_reward",
-    "step_penalty": "reward.step_penalty",
-    "invalid_penalty": "reward.invalid_penalty",
-    "flag_correct_reward": "reward.flag_correct_reward",
-    "flag_incorrect_reward": "reward.flag_incorrect_reward",
-    "use_flag_shaping": "reward.use_flag_shaping",
-    "hidden": "algo.net.hidden",
-    "ppo": "algo",
-    "num_envs": "algo.num_envs",
-    "steps_per_env": "algo.steps_per_env",
-    "mini_batches": "algo.mini_batches",
-    "ppo_epochs": "algo.epochs",
-    "gamma": "algo.gamma",
-    "gae_lambda": "algo.gae_lambda",
-    "lam": "algo.gae_lambda",
-    "clip_eps": "algo.losses.clip_range",
-    "clip_eps_v": "algo.losses.clip_range_vf",
-    "vf_coef": "algo.losses.vf_coef",
-    "ent_coef": "algo.losses.ent_coef",
-    "lr": "algo.lr",
-    "max_grad_norm": "algo.max_grad_norm",
-    "aux_mine_weight": "algo.losses.aux_coef",
-    "frontier_mask_until_updates": "algo.play.strategy.frontier_updates",
-}
+# Our settings by the names that the source document of a game has for them.
+DOCUMENT_KEYS: dict[str, str] = {}
+for _path in sorted(Path(__file__).parents[1].glob("envs/*/document_keys.yaml")):
+    DOCUMENT_KEYS |= yaml.safe_load(_path.read_text())
 
 
 class UserExit(BaseException):
