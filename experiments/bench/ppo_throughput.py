@@ -38,8 +38,8 @@ from src.envs.minesweeper.net import CellCodes
 from src.nets.boards import CNN, Residual
 
 NETS: dict[str, Architecture] = {  # for Minesweeper
-    "cnn": CNN(64, encoder=CellCodes()),
-    "residual": Residual(64, 6, 3, encoder=CellCodes()),
+    "cnn": CNN(64, encoder=CellCodes(), value_pool="mean_max"),
+    "residual": Residual(64, 6, 3, encoder=CellCodes(), value_pool="mean_max"),
 }
 MINI_BATCHES, EPOCHS = 8, 3
 WEIGHTS = LossWeights(
@@ -211,7 +211,7 @@ def rows(seconds: float) -> list[Row]:
     """
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
-    task = minesweeper("8x8x10", CNN(16, encoder=CellCodes()), 128, "cpu")
+    task = minesweeper("8x8x10", CNN(16, encoder=CellCodes(), value_pool="mean_max"), 128, "cpu")
     updates = {name: make() for name, make in ways_to_learn(task, 16, None, "cpu").items()}
     best = dict.fromkeys(updates, 0.0)
     for _ in range(4):

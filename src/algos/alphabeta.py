@@ -41,8 +41,8 @@ class DifficultyConfig:
     depth: Annotated[int, Bounds(ge=1, le=MAX_DEPTH)]  # plies
     noise: NonNegativeInt  # largest random error of the evaluation
     selective: bool  # search only moves that gain something, and extend lines by threats
-    waiting_plies: NonNegativeInt | None = None  # from this ply on, a selective search does not wait; None: no limit
-    fastest_win: bool = True  # the nearest win is the best; False: all are equal, and the first search is the deepest
+    waiting_plies: NonNegativeInt | None  # from this ply on, a selective search does not wait; None: no limit
+    fastest_win: bool  # the nearest win is the best; False: all are equal, and the first search is the deepest
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -112,19 +112,17 @@ class AlphaBetaAgent(Agent):
 
         They share one budget, of which the best move comes first; moves beyond the budget are searched one ply deep.
         """
-        searcher, budget = (
-            _new_searcher(game, replace(self.evaluation, noise=0)),
-            SearchBudget(self.nodes, self.seconds),
-        )
+        searcher = _new_searcher(game, replace(self.evaluation, noise=0))
+        budget = SearchBudget(self.nodes, self.seconds)
         best, reached = self._deepen(searcher, view, budget)
         depth = reached if self.has_budget else self.level.depth  # not reduced by an early win of the first move
-        others = []
+        lines = []
         for action in game.candidates(view, self.level.selective, self.evaluation.waiting_plies):
             if action != best.line[0]:
                 found = self._value_of(game, searcher, game.play(view, action), depth - 1, budget)
-                others.append((parent_score(found.score, self.level.fastest_win), (action, *found.line)))
-        others.sort(key=lambda scored: -scored[0])
-        lines = [(best.score, best.line), *others]
+                lines.append((parent_score(found.score, self.evaluation.ply_cost), (action, *found.line)))
+        lines.sort(key=lambda scored: -scored[0])
+        lines.insert(0, (best.score, best.line))
         return [Line(self._score_text(score), actions) for score, actions in lines[:count]]
 
     def _score_text(self, score: int) -> str:
@@ -257,7 +255,7 @@ class PlainSearch:
         for action in sorted(actions, key=lambda action: action != first):
             window = -beta - 1, -max(alpha, best) + 1  # widened by 1, because wins lose a point with every ply
             below, line = self._value(game.play(state, action), depth - 1, *window)
-            score = parent_score(below, rules.fastest_win)
+            score = parent_score(below, rules.ply_cost)
             if score > best:
                 best, best_line = score, (action, *line)
             if best >= beta:

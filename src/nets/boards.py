@@ -10,7 +10,7 @@ The weights do not depend on H and W, so they work for boards of every size if a
 between four cells. Otherwise the policy head is a dense layer for one board size.
 """
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Literal, NamedTuple, Protocol, runtime_checkable
 
 import torch
@@ -50,7 +50,8 @@ class CNN:
     policy_from_aux: float | None = None  # see `BoardNet`
     corner_planes: bool = False  # see `policy_head`; False for runs of earlier versions
     encoder: Encoder | None = None  # of observations (H, W)
-    value_pool: ValuePool = "mean_max"  # input of the value head, over the board
+    _: KW_ONLY
+    value_pool: ValuePool  # input of the value head, over the board
 
     def build(self, observation_shape: tuple[int, ...], num_actions: int, aux: bool = False) -> "BoardNet":
         inputs = input_planes(observation_shape, self.encoder)
@@ -78,7 +79,8 @@ class Residual:
     policy_from_aux: float | None = None  # see `BoardNet`
     corner_planes: bool = False  # see `policy_head`; False for runs of earlier versions
     encoder: Encoder | None = None  # of observations (H, W)
-    value_pool: ValuePool = "mean_max"  # input of the value head, over the board
+    _: KW_ONLY
+    value_pool: ValuePool  # input of the value head, over the board
 
     def build(self, observation_shape: tuple[int, ...], num_actions: int, aux: bool = False) -> "BoardNet":
         tower = residual_tower(self.channels, self.blocks, self.pool_every)

@@ -41,7 +41,11 @@ PLAIN_WEIGHTS = replace(WEIGHTS, clip_range_vf=None, aux_coef=0.0)
 
 
 def ppo(**changes: Any) -> PPO:
-    net = {"net": CNN(16, encoder=CellCodes()), "play": InferenceConfig(symmetries=False), "init_from": None}
+    net = {
+        "net": CNN(16, encoder=CellCodes(), value_pool="mean_max"),
+        "play": InferenceConfig(symmetries=False),
+        "init_from": None,
+    }
     sizes = {"total_steps": 512, "num_envs": 8, "steps_per_env": 8, "mini_batches": 2, "epochs": 2}
     limits = {"seconds": None, "target_kl": None, "eval_every": 128, "eval_episodes": 10}
     optimizer = {"compute": CPU, "lr": 1e-3, "lr_warmup": 0, "weight_decay": 0.0, "max_grad_norm": 0.5}

@@ -42,7 +42,7 @@ def make_agent(
     weights=WEIGHTS,
     waiting_plies: int | None = None,
 ):
-    level = DifficultyConfig(depth, noise, selective, waiting_plies)
+    level = DifficultyConfig(depth, noise, selective, waiting_plies, fastest_win=True)
     return AlphaBetaAgent("level", {"level": level}, weights, nodes, seconds)
 
 
@@ -529,7 +529,7 @@ def test_who_it_cannot_play():
     with pytest.raises(UserError, match="no weight for mobility, efficiency"):
         make_agent(1, weights={"path": 1, "endgame": 1, "walls": 1}).check(GAME)
     with pytest.raises(UserError, match="is unknown: choose one of easy"):
-        AlphaBetaAgent("brutal", {"easy": DifficultyConfig(1, 0, False)}, {}, None, None)
+        AlphaBetaAgent("brutal", {"easy": DifficultyConfig(1, 0, False, None, True)}, {}, None, None)
     assert not make_agent(1).needs <= Minesweeper.traits
     make_agent(1).check(TICTACTOE)
 
@@ -542,5 +542,5 @@ def test_scores_beyond_doubt_lose_a_point_with_every_ply():
 
 def test_a_limit_of_waiting_plies_without_selective_search_is_refused():
     with pytest.raises(UserError, match="waiting_plies=60 has no effect without selective=true"):
-        DifficultyConfig(depth=1, noise=0, selective=False, waiting_plies=60)
-    assert DifficultyConfig(depth=1, noise=0, selective=True, waiting_plies=60).waiting_plies == 60
+        DifficultyConfig(depth=1, noise=0, selective=False, waiting_plies=60, fastest_win=True)
+    assert DifficultyConfig(depth=1, noise=0, selective=True, waiting_plies=60, fastest_win=True).waiting_plies == 60

@@ -188,7 +188,12 @@ def test_too_large_buffers_and_too_long_openings_are_refused(monkeypatch: pytest
 def test_a_network_for_a_board_learns_quoridor(tmp_path: Path):
     game = make_game(3, walls=1, ply_limit=20, distance_maps=True)
     env = versus(game=game)
-    algo = alphazero(net=Residual(8, 1, 1, corner_planes=True), total_steps=64, eval_every=64, eval_opening_plies=1)
+    algo = alphazero(
+        net=Residual(8, 1, 1, corner_planes=True, value_pool="mean_max"),
+        total_steps=64,
+        eval_every=64,
+        eval_opening_plies=1,
+    )
     algo.check(env, no_curriculum())
     agent = fit(algo, env, tmp_path)
     agent.check(game)

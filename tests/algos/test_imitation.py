@@ -22,7 +22,11 @@ from tests.envs.minesweeper.making import make_config
 
 
 def imitation(**changes: Any) -> Imitation:
-    net = {"net": Residual(8, 2, 2, encoder=CellCodes()), "play": InferenceConfig(symmetries=False), "init_from": None}
+    net = {
+        "net": Residual(8, 2, 2, encoder=CellCodes(), value_pool="mean_max"),
+        "play": InferenceConfig(symmetries=False),
+        "init_from": None,
+    }
     sizes = {"total_steps": 640, "batch_size": 32, "chunk_size": 64, "window": 2, "repeats": 2, "augment": True}
     limits = {"seconds": None, "eval_every": 320, "eval_episodes": 20}
     optimizer = {

@@ -253,7 +253,7 @@ def policy(net, compute=ONE_THREAD, shape=(4, 5, 5)):
 
 
 def test_the_policy_is_the_network_and_nothing_else():
-    built = policy(net := Residual(8, 1, 1))
+    built = policy(net := Residual(8, 1, 1, value_pool="mean_max"))
     torch.manual_seed(0)
     alone = net.build((4, 5, 5), 25)
     assert {name.removeprefix("net.") for name in built.state_dict()} == set(alone.state_dict())
@@ -277,7 +277,7 @@ def test_the_policy_computes_in_the_configured_precision(monkeypatch):
     seen, masks = torch.rand(3, 4, 5, 5), np.ones((3, 25), bool)
     dtypes = []
     for precision in ("float32", "bfloat16"):
-        built = policy(Residual(8, 1, 1), replace(ONE_THREAD, precision=precision))
+        built = policy(Residual(8, 1, 1, value_pool="mean_max"), replace(ONE_THREAD, precision=precision))
         built.net.trunk.register_forward_hook(lambda *call: dtypes.append(call[-1].dtype))  # its output
         _, values, log_probs = built(seen, action_masks=masks)
         assert built.predict_values(seen).dtype == values.dtype == log_probs.dtype == torch.float32
@@ -310,7 +310,10 @@ def test_the_buffer_returns_what_that_of_sb3_does():
         assert theirs == ours, "the same steps, in another order"
 
 
-@pytest.mark.parametrize(("net", "compact"), [(CNN(8), False), (Residual(8, 1, 1), True), (MLP([8]), False)])
+@pytest.mark.parametrize(
+    ("net", "compact"),
+    [(CNN(8, value_pool="mean_max"), False), (Residual(8, 1, 1, value_pool="mean_max"), True), (MLP([8]), False)],
+)
 def test_every_network_learns(tmp_path, net, compact):
     env = MinesweeperEnv(make_config(rows=4, cols=4, mines=3, max_steps=20, compact=compact))
     agent = fit(tmp_path, env, net=net)

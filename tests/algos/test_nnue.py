@@ -43,7 +43,7 @@ from tests.envs.quoridor.making import GAME, make_game
 from tests.marks import mostly_slow
 
 WEIGHTS = {"path": 10, "endgame": 15, "walls": 2, "mobility": 3, "efficiency": 5}
-LEVEL = DifficultyConfig(depth=1, noise=4, selective=True, waiting_plies=60)
+LEVEL = DifficultyConfig(depth=1, noise=4, selective=True, waiting_plies=60, fastest_win=True)
 FIRST_PLAYER = AlphaBetaAgent("quick", {"quick": LEVEL}, WEIGHTS, nodes=None, seconds=None)
 SELF_PLAY = SelfPlayConfig(nodes=20, opening_plies=4, random_moves=0.05)
 NO_CURRICULUM = Curriculum({}, None)

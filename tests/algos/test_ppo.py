@@ -261,7 +261,7 @@ def test_moments_are_loaded_in_the_memory_format_of_their_weights(tmp_path: Path
 
     def learner() -> tuple[torch.nn.Module, Optimizer]:
         torch.manual_seed(0)
-        net = CPU.prepare(CNN(16).build((4, 4), 16))
+        net = CPU.prepare(CNN(16, value_pool="mean_max").build((4, 4), 16))
         return net, optimizer_of(net)
 
     def learn(net: torch.nn.Module, optimizer: Optimizer) -> None:
@@ -417,7 +417,7 @@ def test_it_starts_from_the_network_of_another_run(tmp_path: Path):
     second = fit(algo, minesweeper(size=6, mines=5), tmp_path / "second")
     for old, new in zip(first.net.parameters(), second.net.parameters(), strict=True):
         assert torch.allclose(old, new, atol=1e-3)
-    other = ppo(init_from=str(tmp_path / "first"), net=Residual(8, 1, 0, encoder=CellCodes()))
+    other = ppo(init_from=str(tmp_path / "first"), net=Residual(8, 1, 0, encoder=CellCodes(), value_pool="mean_max"))
     with pytest.raises(UserError, match="has another network than"):
         fit(other, minesweeper(), tmp_path / "third")
 
@@ -508,7 +508,7 @@ def test_the_network_goes_back_to_training_after_an_evaluation(tmp_path: Path):
 def test_learning_where_mines_are_does_not_count_as_moving_the_policy(tmp_path: Path):
     """The policy uses the mine head, but ratios are computed with the mine logits of the rollout."""
     torch.manual_seed(0)
-    algo = ppo(net=Residual(8, 1, 0, policy_from_aux=3.0, encoder=CellCodes()))
+    algo = ppo(net=Residual(8, 1, 0, policy_from_aux=3.0, encoder=CellCodes(), value_pool="mean_max"))
     with started(algo, minesweeper(first_click="uniform"), tmp_path) as learning:
         learning.groups[0].collect(learning.net, learning.net, 1.0, 1.0, learning.random)
     batch = next(learning.groups[0].minibatches(1, learning.random))
@@ -566,11 +566,11 @@ def test_bfloat16_is_used_where_the_hardware_multiplies_it(monkeypatch: pytest.M
 
 def test_networks_of_earlier_versions_are_loaded_by_their_names():
     env = minesweeper()
-    net = CNN(8).build(env.observation_space.shape or (), env.game.num_actions, aux=True)
+    net = CNN(8, value_pool="mean_max").build(env.observation_space.shape or (), env.game.num_actions, aux=True)
     saved = export_weights(net, env)
     old = {**saved, "weights": {name.replace("aux_", "mine_"): weight for name, weight in saved["weights"].items()}}
     assert "mine_head.weight" in old["weights"]
-    loaded = load_network(CNN(8), old, CPU)
+    loaded = load_network(CNN(8, value_pool="mean_max"), old, CPU)
     assert torch.equal(loaded.get_parameter("aux_head.weight"), net.get_parameter("aux_head.weight"))
 
 
@@ -632,7 +632,7 @@ def test_a_stage_against_past_selves_begins_with_its_first_snapshot(tmp_path: Pa
 def test_loading_a_network_leaves_the_global_generator_alone():
     """Runs of sb3-contrib sample from it, and a resumed run may load a network at another time."""
     env = minesweeper()
-    architecture = CNN(8, encoder=CellCodes())
+    architecture = CNN(8, encoder=CellCodes(), value_pool="mean_max")
     saved, before = export_weights(build_net(architecture, env, None), env), torch.get_rng_state()
     load_network(architecture, saved, CPU)
     assert torch.equal(torch.get_rng_state(), before)
@@ -641,5 +641,5 @@ def test_loading_a_network_leaves_the_global_generator_alone():
 def test_codes_of_cells_are_not_read_as_quantities():
     env = MinesweeperEnv(make_config(compact=True))
     with pytest.raises(UserError, match=r"net_defaults\.encoder.*env\.config\.compact=false"):
-        build_net(CNN(8), env, None)
-    assert build_net(CNN(8, encoder=CellCodes()), env, None)
+        build_net(CNN(8, value_pool="mean_max"), env, None)
+    assert build_net(CNN(8, encoder=CellCodes(), value_pool="mean_max"), env, None)

@@ -37,7 +37,9 @@ LARGE = {"num_envs": 64, "steps_per_env": 16, "total_steps": 1024}  # batches wh
 LEARNERS: dict[str, Callable[[], Any]] = {
     "ppo": lambda: ppo(compute=TWO, **LARGE),
     "imitation": lambda: imitation(compute=TWO, batch_size=512, chunk_size=512, total_steps=1024, eval_every=512),
-    "maskable_ppo": lambda: maskable_ppo(compute=TWO, net=CNN(16), batch_size=512, **(LARGE | {"total_steps": 2048})),
+    "maskable_ppo": lambda: maskable_ppo(
+        compute=TWO, net=CNN(16, value_pool="mean_max"), batch_size=512, **(LARGE | {"total_steps": 2048})
+    ),
 }
 
 
@@ -95,7 +97,9 @@ def test_the_number_of_threads_is_set_for_a_while():
 
 def test_an_agent_computes_with_the_threads_of_its_run():
     env, counts = board(), []
-    agent = NetworkAgent(CNN(8).build((5, 5), 25), replace(CPU, threads=7), InferenceConfig(symmetries=False))
+    agent = NetworkAgent(
+        CNN(8, value_pool="mean_max").build((5, 5), 25), replace(CPU, threads=7), InferenceConfig(symmetries=False)
+    )
     agent.net.register_forward_hook(lambda *_: counts.append(torch.get_num_threads()))
     agent.decide(env.game, env.game.view(env.game.initial(np.random.default_rng(0))), np.random.default_rng(0))
     agent.values(np.zeros((2, 5, 5), np.int8))

@@ -49,7 +49,7 @@ def joined_batch() -> RolloutBatch:
 def learned_from(batch: RolloutBatch) -> dict[str, dict[str, torch.Tensor]]:
     """Return the weights after three updates, and the clipped gradients of the last."""
     torch.manual_seed(0)
-    net = CNN(8).build((1, 4, 4), CELLS, aux=True)
+    net = CNN(8, value_pool="mean_max").build((1, 4, 4), CELLS, aux=True)
     optimizer = optimizer_of(net, weight_decay=0.01, max_grad_norm=0.5)
     for _ in range(3):
         optimizer.step(ppo_losses(net, normalized(batch), WEIGHTS, CPU)["loss"])

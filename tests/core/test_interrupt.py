@@ -18,13 +18,13 @@ SEARCH = """
 import os, signal, threading
 import numpy as np
 from src.core.interrupt import handle_interrupts
-from src.core.play.search_interface import SearcherConfig
+from src.core.play.search_interface import UNLIMITED_PLIES, SearcherConfig
 from src.envs.quoridor.search.evaluation import FACTORS
 from src.envs.quoridor.game import Quoridor
 
 game = Quoridor(size=9, walls=10, ply_limit=200, distance_maps=False)
 state = game.initial(np.random.default_rng(0))
-searcher = game.searcher(SearcherConfig(dict.fromkeys(FACTORS, 1), 0, 0, False))
+searcher = game.searcher(SearcherConfig(dict.fromkeys(FACTORS, 1), 0, 0, False, UNLIMITED_PLIES, True))
 before = searcher.search(state, 3, None, 10**15)
 threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
 try:

@@ -64,7 +64,7 @@ def maskable_ppo(folder: Path) -> None:
 
 
 def imitation(folder: Path) -> None:
-    play, net = InferenceConfig(symmetries=True), Residual(8, 2, 2, encoder=CellCodes())
+    play, net = InferenceConfig(symmetries=True), Residual(8, 2, 2, encoder=CellCodes(), value_pool="mean_max")
     algo: Imitation = test_imitation.imitation(play=play, net=net, compute=ONE_THREAD)
     fit(algo, test_imitation.minesweeper(), folder)
 

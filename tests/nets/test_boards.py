@@ -13,7 +13,11 @@ from src.nets.flat import MLP
 from src.nets.symmetry import averaged, mirrored, mirrors
 
 CODES = CellCodes()
-ARCHITECTURES = [CNN(16, encoder=CODES), Residual(8, 3, 2, encoder=CODES), Residual(8, 1, 0, encoder=CODES)]
+ARCHITECTURES = [
+    CNN(16, encoder=CODES, value_pool="mean_max"),
+    Residual(8, 3, 2, encoder=CODES, value_pool="mean_max"),
+    Residual(8, 1, 0, encoder=CODES, value_pool="mean_max"),
+]
 
 
 def board(rows: int, cols: int, seed: int = 0, batch: int = 2) -> torch.Tensor:
@@ -36,7 +40,7 @@ def test_all_reveals_come_before_all_flags(net: CNN | Residual):
 def test_a_logit_belongs_to_the_cell_of_its_number():
     """What changes in one corner is seen in the logits of that corner, of either kind, and of no cell far away."""
     rows, cols = 9, 12
-    module = Residual(8, 1, 0, encoder=CODES).build((rows, cols), 2 * rows * cols, aux=True)
+    module = Residual(8, 1, 0, encoder=CODES, value_pool="mean_max").build((rows, cols), 2 * rows * cols, aux=True)
     with torch.no_grad():
         for parameter in module.parameters():
             parameter.normal_(generator=torch.Generator().manual_seed(1))
@@ -58,7 +62,9 @@ def test_one_set_of_weights_plays_every_size(net: CNN | Residual):
     assert heads.aux.shape == (2, 16, 30)
 
 
-@pytest.mark.parametrize("net", [CNN(16, None, True), Residual(8, 1, 0, None, True)], ids=str)
+@pytest.mark.parametrize(
+    "net", [CNN(16, None, True, value_pool="mean_max"), Residual(8, 1, 0, None, True, value_pool="mean_max")], ids=str
+)
 def test_actions_on_corners_come_after_those_on_cells(net: CNN | Residual):
     """One kind on the 9 x 9 cells and two on the 8 x 8 corners between them, as in Quoridor."""
     module = net.build((2, 9, 9), 81 + 2 * 64)
@@ -72,7 +78,7 @@ def test_actions_on_corners_come_after_those_on_cells(net: CNN | Residual):
 
 
 def test_a_logit_of_a_corner_belongs_to_the_cell_below_and_left_of_it():
-    module = Residual(8, 1, 0, None, True).build((1, 9, 9), 81 + 2 * 64)
+    module = Residual(8, 1, 0, None, True, value_pool="mean_max").build((1, 9, 9), 81 + 2 * 64)
     with torch.no_grad():
         for parameter in module.parameters():
             parameter.normal_(generator=torch.Generator().manual_seed(1))
@@ -86,8 +92,11 @@ def test_a_logit_of_a_corner_belongs_to_the_cell_below_and_left_of_it():
 
 
 def test_actions_that_belong_to_no_cell_get_a_dense_layer():
-    assert CNN(16, None, True).build((4, 3, 3), 19)(torch.zeros(2, 4, 3, 3)).policy.shape == (2, 19)
-    assert CNN(16).build((4, 3, 3), 20)(torch.zeros(2, 4, 3, 3)).policy.shape == (2, 20)
+    assert CNN(16, None, True, value_pool="mean_max").build((4, 3, 3), 19)(torch.zeros(2, 4, 3, 3)).policy.shape == (
+        2,
+        19,
+    )
+    assert CNN(16, value_pool="mean_max").build((4, 3, 3), 20)(torch.zeros(2, 4, 3, 3)).policy.shape == (2, 20)
 
 
 def test_a_board_spread_into_planes_is_what_the_environment_shows():
@@ -97,7 +106,7 @@ def test_a_board_spread_into_planes_is_what_the_environment_shows():
     assert len(expected) == CODES.planes()
 
 
-@pytest.mark.parametrize("net", [CNN(16), Residual(8, 1, 0)], ids=str)
+@pytest.mark.parametrize("net", [CNN(16, value_pool="mean_max"), Residual(8, 1, 0, value_pool="mean_max")], ids=str)
 def test_values_of_a_board_without_codes_are_quantities(net: CNN | Residual):
     module = net.build((4, 4), 16)
     low, high = (module(torch.full((1, 4, 4), value)).policy for value in (0.25, 0.75))
@@ -108,12 +117,12 @@ def test_values_of_a_board_without_codes_are_quantities(net: CNN | Residual):
 
 def test_what_is_no_board_is_refused():
     with pytest.raises(UserError, match="is not a board"):
-        CNN(16).build((5,), 5)
+        CNN(16, value_pool="mean_max").build((5,), 5)
 
 
 def test_a_tower_begins_as_its_first_convolution():
     """Any number of blocks starts as the identity."""
-    module = Residual(8, 4, 2).build((3, 4, 4), 16)
+    module = Residual(8, 4, 2, value_pool="mean_max").build((3, 4, 4), 16)
     planes = torch.rand(2, 3, 4, 4)
     stem = next(iter(module.trunk.children()))
     assert torch.equal(module.trunk(planes), torch.relu(stem(planes)))
@@ -129,7 +138,7 @@ def test_mirrors_are_all_different_and_undone(rows: int, cols: int, count: int):
 
 @pytest.mark.parametrize("shape", [(4, 4), (3, 5)])
 def test_the_average_is_the_same_for_every_mirror_image(shape: tuple[int, int]):
-    net = Residual(8, 1, 1).build(shape, 2 * shape[0] * shape[1], aux=True)
+    net = Residual(8, 1, 1, value_pool="mean_max").build(shape, 2 * shape[0] * shape[1], aux=True)
     with torch.no_grad():
         for parameter in net.parameters():
             parameter.normal_(std=0.3, generator=torch.Generator().manual_seed(3))
@@ -153,7 +162,11 @@ def test_labels_are_turned_with_their_board():
         assert torch.equal(cells, turned.float())
 
 
-@pytest.mark.parametrize("net", [CNN(16), Residual(8, 1, 0, policy_from_aux=2.0), MLP([8])], ids=str)
+@pytest.mark.parametrize(
+    "net",
+    [CNN(16, value_pool="mean_max"), Residual(8, 1, 0, policy_from_aux=2.0, value_pool="mean_max"), MLP([8])],
+    ids=str,
+)
 def test_heads_are_float32_under_autocast(net: CNN | Residual | MLP):
     """Rounded logits would make ratios differ from 1 before anything was learned."""
     module = net.build((3, 4, 4), 16, aux=True)
@@ -163,4 +176,6 @@ def test_heads_are_float32_under_autocast(net: CNN | Residual | MLP):
 
 
 def test_a_board_of_one_row_has_no_corners():
-    assert Residual(8, 1, 0, corner_planes=True).build((1, 5), 2)(torch.zeros(1, 1, 5)).policy.shape == (1, 2)
+    assert Residual(8, 1, 0, corner_planes=True, value_pool="mean_max").build((1, 5), 2)(
+        torch.zeros(1, 1, 5)
+    ).policy.shape == (1, 2)

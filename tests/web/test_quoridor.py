@@ -13,7 +13,7 @@ import pytest
 from hydra import initialize_config_module
 
 from src.core.errors import UserError
-from src.core.play.search_interface import SearcherConfig
+from src.core.play.search_interface import UNLIMITED_PLIES, SearcherConfig
 from src.envs.quoridor.game import Quoridor
 from src.envs.quoridor.notation import parse_move
 from src.envs.quoridor.rules import Position
@@ -256,7 +256,7 @@ WEIGHTS = {"path": 10, "endgame": 15, "walls": 2, "mobility": 3, "efficiency": 5
 
 
 def searcher():
-    return GAME.searcher(SearcherConfig(WEIGHTS, 0, 0, True))
+    return GAME.searcher(SearcherConfig(WEIGHTS, 0, 0, True, UNLIMITED_PLIES, True))
 
 
 def test_a_search_reports_every_depth_until_its_last():

@@ -28,8 +28,8 @@ class SearcherConfig:
     noise: NonNegativeInt  # largest random error of the evaluation
     seed: int  # of that noise
     selective: bool  # search only moves that gain something, extend lines by threats, and use `TwoPlayerGame.solved`
-    waiting_plies: NonNegativeInt = UNLIMITED_PLIES  # from this ply on, a selective search does not wait
-    fastest_win: bool = True  # a win loses a point with every ply, so that the nearest one is the best
+    waiting_plies: NonNegativeInt  # from this ply on, a selective search does not wait
+    fastest_win: bool  # the nearest win is the best one; False: all are equal
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -39,6 +39,11 @@ class SearcherConfig:
             f"with these weights and noise={self.noise} a score could reach {largest}, but scores above {DECIDED} mean "
             f"a proven win: {MAX_FACTOR} times the sum of all weights plus the noise must be <= {DECIDED}",
         )
+
+    @property
+    def ply_cost(self) -> int:
+        """Points that a win loses with every ply."""
+        return int(self.fastest_win)
 
 
 class SearchResult(NamedTuple):
@@ -88,11 +93,11 @@ def score_text(score: int) -> str:
     return f"win-in-{WIN - score}" if score > 0 else f"loss-in-{WIN + score}"
 
 
-def parent_score(score: int, ply: int = 1) -> int:
-    """Convert the score after a move to that of the position before it: negate, and take `ply` points from a win."""
+def parent_score(score: int, ply_cost: int = 1) -> int:
+    """Convert the score after a move to that of the position before it: negate, and take `ply_cost` from a win."""
     if score > DECIDED:
-        return ply - score
-    return -ply - score if score < -DECIDED else -score
+        return ply_cost - score
+    return -ply_cost - score if score < -DECIDED else -score
 
 
 class PositionBatch(Protocol):

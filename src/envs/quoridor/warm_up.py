@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...core.play.search_interface import SearcherConfig
+from ...core.play.search_interface import UNLIMITED_PLIES, SearcherConfig
 from .env import QuoridorEnv
 from .game import Quoridor
 from .search.deepening import SearchOptions, TimedSearch
@@ -24,7 +24,8 @@ def search(env: QuoridorEnv) -> None:
     game.factors(state)
     game.solved(state)
     game.playout(state, rng)
-    game.searcher(SearcherConfig(dict.fromkeys(FACTORS, 1), 0, 0, True)).search(state, 1, None, 1000)
+    config = SearcherConfig(dict.fromkeys(FACTORS, 1), 0, 0, True, UNLIMITED_PLIES, True)
+    game.searcher(config).search(state, 1, None, 1000)
 
 
 def master(env: QuoridorEnv) -> None:

@@ -22,18 +22,18 @@ from tests.envs.quoridor.making import GAME, WEIGHTS, make_game, positions, rand
 from tests.envs.quoridor.slow import SlowQuoridor, document_candidates, document_score, document_scores, name_of
 
 DOCUMENT = {  # depth, noise
-    "easy": DifficultyConfig(1, 40, selective=False, fastest_win=False),
-    "normal": DifficultyConfig(1, 8, selective=False, fastest_win=False),
-    "hard": DifficultyConfig(2, 3, selective=False, fastest_win=False),
-    "hell": DifficultyConfig(4, 0, selective=False, fastest_win=False),
+    "easy": DifficultyConfig(1, 40, selective=False, waiting_plies=None, fastest_win=False),
+    "normal": DifficultyConfig(1, 8, selective=False, waiting_plies=None, fastest_win=False),
+    "hard": DifficultyConfig(2, 3, selective=False, waiting_plies=None, fastest_win=False),
+    "hell": DifficultyConfig(4, 0, selective=False, waiting_plies=None, fastest_win=False),
 }
 OURS = {
-    "easy": DifficultyConfig(1, 40, selective=False),
-    "normal": DifficultyConfig(1, 8, selective=False),
-    "hard": DifficultyConfig(2, 3, selective=True, waiting_plies=60),
-    "hell": DifficultyConfig(6, 0, selective=True, waiting_plies=60),
+    "easy": DifficultyConfig(1, 40, selective=False, waiting_plies=None, fastest_win=True),
+    "normal": DifficultyConfig(1, 8, selective=False, waiting_plies=None, fastest_win=True),
+    "hard": DifficultyConfig(2, 3, selective=True, waiting_plies=60, fastest_win=True),
+    "hell": DifficultyConfig(6, 0, selective=True, waiting_plies=60, fastest_win=True),
 }
-REFERENCE = {"hell": DifficultyConfig(4, 0, selective=True)}
+REFERENCE = {"hell": DifficultyConfig(4, 0, selective=True, waiting_plies=None, fastest_win=True)}
 
 
 @cache
@@ -142,7 +142,10 @@ def test_scores_of_the_document():
 def test_all_wins_are_equal_to_the_document_s_player():
     state = GAME.read_position("e8 a9 0 0 0 -")
     found = {}
-    for name, config in (("document", DOCUMENT["hell"]), ("ours", DifficultyConfig(4, 0, selective=False))):
+    for name, config in (
+        ("document", DOCUMENT["hell"]),
+        ("ours", DifficultyConfig(4, 0, selective=False, waiting_plies=None, fastest_win=True)),
+    ):
         lines = AlphaBetaAgent(name, {name: config}, WEIGHTS, None, None).analyze(GAME, state, 3)
         found[name] = {GAME.move_name(state, line.actions[0]): line.score for line in lines}
     assert found["document"] == dict.fromkeys(("e9", "f8", "d8"), str(INT_MAX))
@@ -191,7 +194,7 @@ def test_each_level_beats_the_one_below(stronger, weaker, wins):
 
 def test_what_the_document_s_search_cannot_be_combined_with_is_refused():
     with pytest.raises(UserError, match="selective=true counts the plies of a race: set fastest_win=true"):
-        DifficultyConfig(1, 0, selective=True, fastest_win=False)
+        DifficultyConfig(1, 0, selective=True, waiting_plies=None, fastest_win=False)
     for nodes, seconds in ((5, None), (None, 1.0)):
         with pytest.raises(UserError, match=r"agent\.nodes and agent\.seconds limit a search that becomes deeper"):
             AlphaBetaAgent("easy", DOCUMENT, WEIGHTS, nodes, seconds)
