@@ -73,7 +73,10 @@ def config_of(run: Path) -> dict[str, Any]:
             "_target_": "boardlab.envs.two_player_env.VersusEnv",
             "game": {"_target_": "connect_four.ConnectFour", "rows": 3, "cols": 4, "length": 3},
             "opponent": {"_target_": "src.core.play.agent.RandomAgent"},
-            "reward": {"_target_": "src.envs.two_player_env.OutcomeReward", "win": 1.0, "draw": 0.0, "loss": -1.0},
+            "reward": {
+                "_target_": "src.envs.two_player_env.OutcomeReward",
+                **{"win": 1.0, "draw": 0.0, "loss": -1.0, "gamma": 1.0},
+            },
             "seat": "random",
             "baselines": {},
         }
