@@ -55,9 +55,7 @@ def run(cfg: DictConfig) -> None:
     content = io.BytesIO()
     np.save(content, records)
     write_atomic(output, content.getvalue())
-    decisive = np.mean(records["outcome"] != 0) if len(records) else 0.0
-    games_text = f"{len(records):,} positions of {len(parts):,} games"
-    print(printable(f"{games_text} in {output}, {decisive:.1%} of them of decisive games"))
+    print(printable(f"{len(records):,} positions of {len(parts):,} games in {output}"))
 
 
 if __name__ == "__main__":

@@ -65,9 +65,9 @@ def quoridor(game: Any = GAME) -> VersusEnv:
 
 
 def labeled(*rows: tuple[int, int]) -> np.ndarray:
-    """Return records of scores and outcomes."""
+    """Return records of scores and results."""
     records = np.zeros(len(rows), RECORD)
-    records["score"], records["outcome"] = np.array(rows).T
+    records["score"], records["result"] = np.array(rows).T
     return records
 
 
@@ -78,22 +78,27 @@ def saved_games(path: Path, games: int = 6, seed: int = 0) -> Path:
 
 
 def test_targets_by_hand():
-    """Scale 50: a score of 50 is a chance of 1 / (1 + 1/e); a proven result counts, whatever the outcome was."""
-    records = labeled((0, 1), (0, 0), (50, 1), (-50, 1), (PROVEN, -1), (-PROVEN, 1), (PROVEN - 1, 0))
+    """Scale 50: a score of 50 is a chance of 1 / (1 + 1/e); a proven score counts, whatever the result was."""
+    won, lost = PROVEN, -PROVEN
+    records = labeled((0, won), (0, 0), (50, won), (-50, won), (won, lost), (lost, won), (PROVEN - 1, 0), (0, -50))
     chance = 1 / (1 + math.exp(-1))
-    half = [0.75, 0.5, chance / 2 + 0.5, (1 - chance) / 2 + 0.5, 1, 0, 0.75]
+    half = [0.75, 0.5, chance / 2 + 0.5, (1 - chance) / 2 + 0.5, 1, 0, 0.75, 0.25 + (1 - chance) / 2]
     assert win_probabilities(records, 50, 0.5).tolist() == pytest.approx(half)
-    assert win_probabilities(records, 50, 0.0).tolist() == pytest.approx([1, 0.5, 1, 1, 1, 0, 0.5]), "outcomes"
+    results = [1, 0.5, 1, 1, 1, 0, 0.5, 1 - chance]
+    assert win_probabilities(records, 50, 0.0).tolist() == pytest.approx(results), "results"
     assert win_probabilities(records, 50, 1.0)[2] == pytest.approx(chance), "scores"
     assert win_probabilities(records, 50, 0.5).dtype == np.float32
 
 
 def test_the_scale_of_scores_fits_the_outcomes():
-    """A score of 100 with a winning chance of 1 / (1 + 1/e) is one unit of log odds; draws and proofs are left out."""
+    """A score of 100 with a winning chance of 1 / (1 + 1/e) is one unit of log odds; draws, proofs and games
+    with a random move are left out.
+    """
     won = round(10_000 / (1 + math.exp(-1)))
-    rows = [(100, 1)] * won + [(100, -1)] * (10_000 - won) + [(100, 0)] * 5000 + [(PROVEN, -1)] * 5000
+    rows = [(100, PROVEN)] * won + [(100, -PROVEN)] * (10_000 - won)
+    rows += [(100, result) for result in (0, -70) for _ in range(5000)] + [(PROVEN, -PROVEN)] * 5000
     assert score_scale(labeled(*rows)) == pytest.approx(100, rel=0.03)
-    assert score_scale(labeled((5, 0), (PROVEN, 1))) == 100, "nothing is known"
+    assert score_scale(labeled((5, 0), (PROVEN, PROVEN))) == 100, "nothing is known"
 
 
 def test_validation_loss_by_hand():
@@ -101,7 +106,7 @@ def test_validation_loss_by_hand():
     net = EvaluationNetwork(EVALUATION.layers)
     for weight in net.parameters():
         torch.nn.init.zeros_(weight)
-    parts = [labeled(*[(0, 0)] * 20), labeled(*[(PROVEN, 1)] * 10)]
+    parts = [labeled(*[(0, 0)] * 20), labeled(*[(PROVEN, PROVEN)] * 10)]
     data = Dataset(EVALUATION, parts, 0.5, 0.1, "cpu")
     assert data.targets.tolist() == [0.5] * 18 + [1.0] * 9
     assert data.held_out_targets.tolist() == [0.5, 0.5, 1.0]
@@ -141,7 +146,12 @@ def test_labels_of_a_game_by_hand():
     assert (game.outcome, game.plies) == (-1, 3)
     assert game.records["ply"].tolist() == [0, 1, 2, 3]
     assert game.records["score"].tolist() == [0, 10, 20, PROVEN]
-    assert game.records["outcome"].tolist() == [-1, 1, -1, 1]
+    assert game.records["result"].tolist() == [-PROVEN, PROVEN, -PROVEN, PROVEN]
+    config = SelfPlayConfig(nodes=1, opening_plies=0, random_moves=1.0)
+    game = play_game(GAME, search, config, np.random.default_rng(0))
+    assert game.records["result"].tolist() == [0, 10, 20, PROVEN], "before a random move the score counts"
+    labels = play_game(GAME, search, SelfPlayConfig(1, 0, 0.5), np.random.default_rng(1)).records["result"].tolist()
+    assert labels == [20, -20, 20, PROVEN], "the third move was random"
     assert [stored_score(score) for score in (7, -WIN + 3, 40_000, -40_000)] == [7, -PROVEN, PROVEN - 1, 1 - PROVEN]
 
 
@@ -301,6 +311,9 @@ def test_a_run_on_files_resumes_only_with_the_same_files(tmp_path: Path):
 @pytest.mark.slow
 def test_the_network_of_init_from_plays_the_first_games(tmp_path: Path, uninterrupted: Path):
     algo = nnue(init_from=str(uninterrupted), generations=1)
+    file = nnue(init_from=str(uninterrupted / "network.safetensors")).build_net(GAME)
+    one, other = (EVALUATION.quantized(numpy_weights(net)) for net in (file, algo.build_net(GAME)))
+    assert all((a == b).all() for a, b in zip(one, other, strict=True)), "the file of a run has the same integers"
     best = saved_learner(uninterrupted, "best")["weights"]
     with run_in(tmp_path / "one") as run:
         trainer = NNUETrainer(algo, quoridor(), run)
@@ -391,7 +404,7 @@ def test_files_that_hold_no_positions_are_refused(tmp_path: Path):
     records = np.zeros(10, EVALUATION.record)
     np.save(long, records)
     long.write_bytes(long.read_bytes() + b"x")
-    records["outcome"] = 7
+    records["result"] = PROVEN + 1
     np.save(strange, records)
     for path, message in {
         missing: "cannot be read",

@@ -70,10 +70,20 @@ def evaluation_of(game: Game) -> LearnedEvaluation:
 
 
 def play_game(game: TwoPlayerGame, search: Search, config: SelfPlayConfig, rng: np.random.Generator) -> PlayedGame:
-    """Play a game, which ends when a search proves its result."""
+    """Play a game, which ends when a search proves its result.
+
+    The result of a position is the outcome of the game, or, if a random move follows, the score of the position before
+    that move: the outcome would say more about the random move than about the position.
+    """
     state, opening, plies = game.initial(rng), int(rng.integers(config.opening_plies + 1)), 0
     states: list[Any] = []
     scores: list[int] = []
+    results: list[int] = []
+
+    def add_results(mover: int, score: int) -> None:
+        """Label the positions without a result; `score` is from the view of `mover`."""
+        results.extend(score if game.to_move(state) == mover else -score for state in states[len(results) :])
+
     while (outcome := game.outcome(state)) is None:
         if plies < opening:
             state, plies = game.play(state, random_move(game, state, rng)), plies + 1
@@ -84,11 +94,13 @@ def play_game(game: TwoPlayerGame, search: Search, config: SelfPlayConfig, rng: 
         if abs(score) > DECIDED:
             outcome = outcome_for_seat(game.to_move(state), 1 if score > 0 else -1)
             break
-        is_random = rng.random() < config.random_moves
-        state, plies = game.play(state, random_move(game, state, rng) if is_random else action), plies + 1
+        if rng.random() < config.random_moves:
+            add_results(game.to_move(state), scores[-1])
+            action = random_move(game, state, rng)
+        state, plies = game.play(state, action), plies + 1
+    add_results(0, PROVEN * outcome)
     records = evaluation_of(game).records(states)
-    records["score"] = scores
-    records["outcome"] = [outcome_for_seat(game.to_move(state), outcome) for state in states]
+    records["score"], records["result"] = scores, results
     return PlayedGame(records, outcome, plies)
 
 

@@ -79,9 +79,12 @@ class NNUE(NetworkLearnerConfig):
         return EvaluationAgent(saved["weights"], self.play)
 
     def build_net(self, game: Game) -> EvaluationNetwork:
-        """Build the network, with the best weights of the run `init_from` if given."""
+        """Build the network, with the weights of the file `init_from`, or the best ones of that run, if given."""
         net = EvaluationNetwork(evaluation_of(game).layers)
-        if self.init_from is not None:
+        if self.init_from is not None and (path := Path(self.init_from)).is_file():
+            weights = evaluation_of(game).load(path)
+            net.load_state_dict({name: torch.from_numpy(values) for name, values in weights.items()})
+        elif self.init_from is not None:
             saved = checkpoint.load(checkpoint_path(Path(self.init_from), "best"))["learner"]
             load_weights(net, saved, f"algo.init_from={self.init_from} is not a run of algo=nnue with this game")
         return net
@@ -126,7 +129,7 @@ def _read_records(path: Path, record: np.dtype, max_bytes: int) -> np.ndarray:
         raise UserError(f"algo.positions: {error}") from error
     except (SyntaxError, TokenError, RecursionError) as error:  # numpy parses the header as Python
         raise UserError(f"algo.positions: {path} cannot be read: {error}") from error
-    fits = fits and bool(np.isin(records["outcome"], (-1, 0, 1)).all())
+    fits = fits and bool((np.abs(records["result"].astype(int)) <= PROVEN).all())
     require(fits, f"algo.positions: {path} does not hold positions of this game: write it by python -m src.generate")
     return records
 
@@ -139,24 +142,26 @@ def unpacked(bits: Tensor) -> Tensor:
 
 def score_scale(records: np.ndarray) -> float:
     """Return the points per unit of log odds that fit the outcomes best (maximum likelihood)."""
-    known = (np.abs(records["score"]) < PROVEN) & (records["outcome"] != 0)
+    known = (np.abs(records["score"]) < PROVEN) & (np.abs(records["result"]) == PROVEN)
     if not known.any():
         return DEFAULT_SCALE
-    scores, won = records["score"][known].astype(float), records["outcome"][known] > 0
+    scores, won = records["score"][known].astype(float), records["result"][known] > 0
     losses = [np.logaddexp(0, np.where(won, -scores, scores) / scale).mean() for scale in SCALES]
     return float(SCALES[int(np.argmin(losses))])
 
 
 def win_probabilities(records: np.ndarray, scale: float, score_weight: float) -> np.ndarray:
-    """Return targets (N,) float32: a mean of the score as a winning probability and the outcome.
+    """Return targets (N,) float32: a mean of score and result as winning probabilities.
 
-    `score_weight` is the weight of the score. A proven result is its own target.
+    `score_weight` is the weight of the score. A proven score is its own target.
     """
-    scores, outcomes = records["score"].astype(np.float32), (records["outcome"] + 1) / 2
-    expected = 0.5 + 0.5 * np.tanh(scores / scale / 2)
-    proven = np.abs(scores) == PROVEN
-    mixed = score_weight * expected + (1 - score_weight) * outcomes
-    return np.where(proven, scores > 0, mixed).astype(np.float32)
+
+    def probability(scores: np.ndarray) -> np.ndarray:
+        return np.where(np.abs(scores) == PROVEN, scores > 0, 0.5 + 0.5 * np.tanh(scores / scale / 2))
+
+    score, result = (records[name].astype(np.float32) for name in ("score", "result"))
+    mixed = score_weight * probability(score) + (1 - score_weight) * probability(result)
+    return np.where(np.abs(score) == PROVEN, score > 0, mixed).astype(np.float32)
 
 
 class Dataset:

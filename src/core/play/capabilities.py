@@ -127,7 +127,7 @@ class LearnedEvaluation(Protocol):
 
     layers: tuple[int, int, int]  # binary features F, units of the first and of the second layer
     mirrored: Any  # (F,) int: the feature of each feature on the mirrored board; None without such a symmetry
-    record: Any  # dtype of a stored position, with the labels `outcome` (int8) and `score` (int16)
+    record: Any  # dtype of a stored position, with the labels `score` and `result` (int16)
 
     def records(self, states: Sequence[Any]) -> Any:
         """Return unfinished positions as records (N,), with labels of 0."""
@@ -143,6 +143,9 @@ class LearnedEvaluation(Protocol):
 
     def save(self, network: Any, path: Path) -> None:
         """Save a `quantized` network as a file that agents of this game load."""
+
+    def load(self, path: Path) -> Mapping[str, Any]:
+        """Return the weights of such a file, as `quantized` takes them; raise `UserError` if it is something else."""
 
     def search(self, network: Any, nodes: int) -> Callable[[Any], tuple[int, int]]:
         """Return a search for one game, which maps its positions, one after the other, to score and action.

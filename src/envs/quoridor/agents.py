@@ -3,7 +3,6 @@
 import threading
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Annotated
 
 import numpy as np
@@ -17,7 +16,7 @@ from ...core.seeding import draw
 from .game import Quoridor
 from .rules import Position
 from .search.deepening import SearchFeatures, SearchOptions, TimedSearch
-from .search.nnue import MAX_WALLS, SHIPPED, SIZE, load_network
+from .search.nnue import MAX_WALLS, SIZE, find_network, load_network
 
 OTHER_NODES, OTHER_BITS = 2000, 14  # budget and table of the searches of other moves in an analysis
 MAX_THREADS = 256
@@ -73,7 +72,7 @@ class MasterAgent(Agent):
             f"agent.nodes={nodes} limits a search of one thread: set agent.threads=1, or agent.seconds instead of "
             "agent.nodes",
         )
-        self.network = load_network(SHIPPED if network is None else Path(network))
+        self.network = load_network(find_network(network))
         self.seconds, self.nodes, self.threads, self.options, self.features = seconds, nodes, threads, search, features
         self._own = threading.local()  # a search per thread
         self._running: list[tuple[TimedSearch, threading.Event]] = []  # analyses, and whether they were stopped

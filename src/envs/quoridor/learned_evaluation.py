@@ -1,6 +1,7 @@
 """What `algo=nnue` needs to train the learned evaluation: stored positions, their features, and players."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,8 +24,8 @@ RECORD = np.dtype(
         ("pawns", np.uint8, (2,)),
         ("left", np.uint8, (2,)),
         ("ply", np.uint8),  # 254 or 255 if it is more, by the player to move
-        ("outcome", np.int8),
         ("score", np.int16),
+        ("result", np.int16),
     ]
 )
 
@@ -37,6 +38,10 @@ class QuoridorEvaluation:
     record = RECORD
     quantized = staticmethod(nnue.quantized)
     save = staticmethod(nnue.save_network)
+
+    @staticmethod
+    def load(path: Path) -> dict[str, np.ndarray]:
+        return nnue.unquantized(nnue.load_network(path))
 
     def __init__(self, game: Quoridor) -> None:
         self.game = game

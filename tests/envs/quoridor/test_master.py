@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from src.api import make_agent
 from src.core.errors import UserError
 from src.core.play.agent import RandomAgent
 from src.core.play.arena import evaluate
@@ -18,7 +19,7 @@ from src.envs.quoridor.rules import distance, load_position, new_board
 from src.envs.quoridor.rules import turned as turned_move
 from src.envs.quoridor.search.deepening import SearchFeatures, SearchOptions, TimedSearch
 from src.envs.quoridor.search.nnue import PATH_WORDS, SHIPPED, load_network, trace
-from src.envs.quoridor.search.timed_search import AGE, NODES, list_moves
+from src.envs.quoridor.search.timed_search import AGE, NARROW, NODES, WIDE, list_moves
 from tests.envs.quoridor.making import GAME, START, make_game, positions, random_position, turned
 
 NETWORK = load_network(SHIPPED)
@@ -57,7 +58,7 @@ def test_the_moves_are_legal_and_gain_what_they_say(drawn):
     moves, gains = np.zeros((2, 256), np.int64)
     found = {}
     for wide in (True, False):
-        count = list_moves(BOARD, paths, lengths, wide, moves, gains)
+        count = list_moves(BOARD, paths, lengths, WIDE if wide else NARROW, False, moves, gains)
         actions = [turned_move(9, state.ply, move) for move in moves[:count].tolist()]
         found[wide] = dict(zip(actions, gains[:count].tolist(), strict=True))
     legal = game.legal_actions(state)
@@ -76,6 +77,21 @@ def test_the_moves_are_legal_and_gain_what_they_say(drawn):
 
 # What `two_moves` returns, by seed and plies.
 KNOWN_SEARCHES: dict[tuple[int, int], list[tuple]] = {
+    (0, 0): [(7, 15, 14718, (13, 13, 22, 22, 31, 31, 40)), (7, 11, 16163, (22, 22, 31, 31, 101, 92, 40))],
+    (1, 6): [(7, -99, 20003, (3, 21, 12, 110, 21, 20, 111)), (6, -107, 10989, (12, 20, 21, 110, 22, 29))],
+    (3, 24): [(8, 175, 19645, (112, 144, 2, 2, 3, 3, 4, 4)), (8, 124, 14432, (10, 3, 146, 4, 19, 5, 28, 6))],
+    (5, 30): [
+        (9, -224, 20003, (2, 120, 94, 3, 11, 135, 2, 2, 1)),
+        (9, -194, 20001, (11, 135, 103, 4, 2, 5, 1, 6, 0)),
+    ],
+    (11, 50): [
+        (15, -721, 14290, (22, 13, 31, 22, 32, 31, 31, 40, 22, 49, 13, 58, 14, 67)),
+        (16, -999984, 15755, (31, 22, 32, 31, 31, 40, 49, 92, 58)),
+    ],
+}
+
+# ... of agent=reference2
+REFERENCE_SEARCHES = {
     (0, 0): [(7, 2, 14094, (13, 13, 22, 14, 31, 23, 32)), (7, 2, 11081, (22, 22, 21, 13, 30, 14, 92))],
     (1, 6): [(6, -54, 20002, (13, 21, 12, 30, 103, 31)), (6, -54, 13630, (12, 118, 198, 30, 182, 31))],
     (3, 24): [
@@ -96,7 +112,15 @@ def test_one_thread_searches_the_known_trees(seed, plies):
 def test_every_feature_can_be_switched(feature):
     features = SearchFeatures(**{feature.name: not feature.default})
     search = TimedSearch(NETWORK, GAME.ply_limit, SearchOptions(table_bits=14), features)
-    assert two_moves(search, 5, 30) != KNOWN_SEARCHES[5, 30], "another tree is searched"
+    assert two_moves(search, 11, 50) != KNOWN_SEARCHES[11, 50], "another tree is searched"
+
+
+@pytest.mark.parametrize(("seed", "plies"), REFERENCE_SEARCHES)
+def test_the_reference_searches_as_it_did(seed, plies):
+    """These numbers stay, whatever the master learns: progress is measured against it."""
+    agent = make_agent("reference2", "agent.search.table_bits=14")
+    assert isinstance(agent, MasterAgent)
+    assert two_moves(agent.new_search(GAME), seed, plies) == REFERENCE_SEARCHES[seed, plies]
 
 
 def test_an_entry_with_words_of_two_positions_is_not_used():
@@ -156,6 +180,17 @@ def test_it_wins_as_soon_as_it_can_and_stops_then(threads):
     assert result.score == WIN - 5
     assert result.seconds < 100, "a deeper search cannot change the result"
     assert GAME.line_names(state, result.line)[0] == "e7"
+
+
+def test_a_win_is_claimed_only_if_all_legal_walls_lose():
+    """A wall that the search does not list otherwise delays player 1 less than the win in 11 plies takes."""
+    walls = "a3v,a8h,b1v,b2h,b4h,b5h,b6v,c7h,d2h,d3v,e7h,f2h,g6v,g7h,h2h,h5h"
+    state, claims = GAME.read_position(f"a7 b5 3 1 43 {walls}"), {}
+    for proofs in (True, False):
+        features = SearchFeatures(corridor_walls=False, proofs=proofs)
+        *_, result = TimedSearch(NETWORK, GAME.ply_limit, SearchOptions(), features).deepen(state, nodes=50_000)
+        claims[proofs] = result.score > DECIDED
+    assert claims == {True: False, False: True}
 
 
 def test_it_stops_a_runner_who_is_about_to_win():

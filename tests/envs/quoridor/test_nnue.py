@@ -131,6 +131,8 @@ def test_a_network_is_saved_and_loaded(tmp_path):
     loaded = nnue.load_network(path)
     assert all((getattr(loaded, name) == getattr(SEARCH.network, name)).all() for name in nnue.SAVED)
     assert path.stat().st_size < 300_000
+    again = nnue.quantized(nnue.unquantized(loaded))
+    assert all((getattr(again, name) == getattr(loaded, name)).all() for name in nnue.SAVED), "rounded alike"
 
 
 def test_other_files_than_networks_are_refused(tmp_path):

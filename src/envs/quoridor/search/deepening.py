@@ -54,6 +54,8 @@ class SearchFeatures:
     kept_table: bool = True  # keep the transposition table from move to move
     repetitions: bool = True  # a repeated position is a draw, less the contempt
     exact_races: bool = True  # solve races that walls cannot change any more
+    corridor_walls: bool = True  # search walls that may close a corridor
+    proofs: bool = True  # a position is lost only if all of its legal moves lose
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -155,8 +157,10 @@ class TimedSearch:
             left = None if seconds is None else seconds - (time.perf_counter() - began)
             with self._stopped_after(left), self._helped(state):
                 while result.depth < depth and not settings[STOPPED]:
+                    if result.score > DECIDED and self.features.proofs:
+                        break
                     if abs(result.score) > DECIDED and result.depth >= WIN - abs(result.score):
-                        break  # the end of the game is within the depth; a win further away may rest on omitted moves
+                        break  # the end of the game is within the depth; without proofs a win may rest on omitted moves
                     score, line = self._search(state, result.depth + 1)
                     if settings[STOPPED]:
                         score = result.score  # the depth was not finished: keep the score of the one before

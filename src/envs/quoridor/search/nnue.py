@@ -168,6 +168,15 @@ def quantized(weights: Mapping[str, np.ndarray]) -> Network:
     )
 
 
+def unquantized(network: Network) -> dict[str, np.ndarray]:
+    """Return the weights in floating point, which `quantized` rounds to the same integers."""
+    units = {"first": ACTIVE, "first_bias": ACTIVE, "second": WEIGHT, "third": WEIGHT}
+    scaled = {name: getattr(network, name) / units.get(name, ACTIVE * WEIGHT) for name in SAVED}
+    scaled |= {"first": scaled["first"].T, "third": scaled["third"][None]}
+    names = {name: name.replace("_", ".") if "_" in name else f"{name}.weight" for name in SAVED}
+    return {names[name]: np.ascontiguousarray(values, np.float32) for name, values in scaled.items()}
+
+
 def _rounded(values: np.ndarray, unit: int, dtype: Any) -> np.ndarray:
     scaled = np.rint(values.astype(np.float64) * unit)
     require(np.abs(scaled).max() <= np.iinfo(dtype).max, "a weight of the network is too large for its integers")
@@ -178,6 +187,14 @@ def save_network(network: Network, path: Path) -> None:
     from safetensors.numpy import save
 
     write_atomic(path, save({name: getattr(network, name) for name in SAVED}))
+
+
+def find_network(name: str | None) -> Path:
+    """Return the file of a network: a file by its path, or one of the package by its name, None for the latest."""
+    if name is None:
+        return SHIPPED
+    path = Path(name)
+    return path if path.suffix else SHIPPED.with_name(f"{name}.safetensors")
 
 
 def load_network(path: Path) -> Network:

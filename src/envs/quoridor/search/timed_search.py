@@ -35,8 +35,9 @@ SCORE_OFFSET, STATIC_OFFSET = 1 << 20, 1 << 15  # signed numbers are stored with
 NODES, NODE_LIMIT, STOP, STOPPED, BEFORE, AGE = range(6)
 CONTEMPT, NARROW_DEPTH, FUTILITY, MARGIN = range(6, 10)
 KILLERS, COUNTER_MOVES, HISTORY, LATE_MOVE_REDUCTIONS = range(10, 14)
-INTERNAL_REDUCTIONS, REPETITIONS, EXACT_RACES = range(14, 17)
-SETTINGS = 17
+INTERNAL_REDUCTIONS, REPETITIONS, EXACT_RACES, CORRIDOR_WALLS, PROOFS = range(14, 19)
+SETTINGS = 19
+NARROW, WIDE, ALL = range(3)  # which moves are searched, see `list_moves`
 
 
 @by_reference
@@ -125,13 +126,20 @@ def _add_walls(board: Any, cells: Any, offset: int, horizontal: bool, across: An
 
 @kernel
 def list_moves(
-    board: Any, paths: np.ndarray, lengths: np.ndarray, wide: bool, moves: np.ndarray, gains: np.ndarray
+    board: Any,
+    paths: np.ndarray,
+    lengths: np.ndarray,
+    width: int,
+    corridors: bool,
+    moves: np.ndarray,
+    gains: np.ndarray,
 ) -> int:
     """Write the legal moves to search and the steps that each gains; return their number.
 
     A wall gains the steps by which it lengthens the path of the opponent more than the own one.
-    All pawn moves, and the walls across the shortest paths of the opponent that gain a step; if `wide`, also walls that
-    gain nothing, and walls around both pawns. `paths` and `lengths` come from `trace`, by player.
+    All pawn moves, and the walls across the shortest paths of the opponent that gain a step; if `width` is WIDE, also
+    walls that gain nothing, walls around both pawns, and with `corridors` walls that may close a corridor; if it is
+    ALL, every legal wall. `paths` and `lengths` come from `trace`, by player.
     """
     me = board.ply & 1
     count, path = rules.append_cells(rules.pawn_targets(board, me), moves), paths[me]
@@ -142,9 +150,14 @@ def list_moves(
     theirs_h, theirs_v, hinder_h, hinder_v = walls_across(board, paths[1 - me])
     _, _, cost_h, cost_v = walls_across(board, paths[me])
     listed_h, listed_v = hinder_h, hinder_v
-    if wide:
+    if width == WIDE:
         near = walls_around(board, board.pawn[0]) | walls_around(board, board.pawn[1])
         listed_h, listed_v = theirs_h | near, theirs_v | near
+        if corridors:
+            closing_h, closing_v = rules.doubtful_walls(board)
+            listed_h, listed_v = listed_h | closing_h, listed_v | closing_v
+    elif width == ALL:
+        listed_h = listed_v = board.all_walls
     free_h, free_v = rules.free_walls(board)
     cells, walls = board.size * board.size, (board.size - 1) * (board.size - 1)
     first = count
@@ -164,7 +177,7 @@ def list_moves(
         gain = (theirs - lengths[1 - me]) - (mine - lengths[me])
         if lengths[1 - me] == 1 and theirs > 1:
             gain = max(gain, 1)  # stops an opponent who is about to win
-        if (gain > 0 or wide) and mine != NO_PATH and theirs != NO_PATH:
+        if (gain > 0 or width != NARROW) and mine != NO_PATH and theirs != NO_PATH:
             moves[count], gains[count] = move, gain
             count += 1
     return count
@@ -221,12 +234,12 @@ def _store(tree: Tree, row: int, key: Any, score: int, move: int, depth: int, bo
 
 
 @kernel
-def _prioritize(board: Any, tree: Tree, height: int, wide: bool, first: int) -> int:
+def _prioritize(board: Any, tree: Tree, height: int, width: int, first: int) -> int:
     """List the moves with their priorities: `first`, the steps they gain, killers and counter-move, history."""
     me, moves, priorities = board.ply & 1, tree.moves[height], tree.priorities[height]
-    count = list_moves(board, tree.paths[height], tree.lengths[height], wide, moves, tree.gains[height])
-    last = tree.played[height]
-    settings = tree.settings
+    last, settings = tree.played[height], tree.settings
+    corridors = settings[CORRIDOR_WALLS] != 0
+    count = list_moves(board, tree.paths[height], tree.lengths[height], width, corridors, moves, tree.gains[height])
     reply = tree.counter_moves[me, last] if last >= 0 and settings[COUNTER_MOVES] != 0 else NO_MOVE
     killer, other = tree.killers[height, 0], tree.killers[height, 1]
     if settings[KILLERS] == 0:
@@ -284,7 +297,8 @@ def negamax(board: Any, tree: Tree, network: Network, depth: int, alpha: int, be
             score += height if score < 0 else -height  # the table counts wins from its position
         enough = bound == EXACT or (bound == LOWER and score >= beta) or (bound == UPPER and score <= alpha)
         deep = _field(data, DEPTH_BIT, 7) >= depth
-        if enough and deep and not open_window and board.ply + depth < board.ply_limit:
+        plies = max(depth, WIN - height - abs(score)) if abs(score) > DECIDED else depth
+        if enough and deep and not open_window and board.ply + plies < board.ply_limit:
             return score  # near the limit the same position with fewer plies left has another value
         if depth <= 0:
             return _field(data, STATIC_BIT, 16) - STATIC_OFFSET
@@ -300,17 +314,18 @@ def negamax(board: Any, tree: Tree, network: Network, depth: int, alpha: int, be
     first = _field(data, MOVE_BIT, 8) - 1 if found else NO_MOVE
     if first == NO_MOVE and depth >= 4 and settings[INTERNAL_REDUCTIONS] != 0:
         depth -= 1  # without a good first move a full search is wasteful
-    wide = depth > settings[NARROW_DEPTH]
+    width = WIDE if depth > settings[NARROW_DEPTH] else NARROW
     moves, gains, best, best_move = tree.moves[height], tree.gains[height], -INFINITY, NO_MOVE
-    count = _prioritize(board, tree, height, wide, first)
+    count = _prioritize(board, tree, height, width, first)
+    widest = ALL if settings[PROOFS] != 0 else WIDE
     i = -1
     while True:
         i += 1
         if i == count:
-            if wide or best > -DECIDED or board.left[board.ply & 1] == 0:
+            if width == widest or best > -DECIDED or board.left[board.ply & 1] == 0:
                 break
-            wide, i = True, 0  # lost, unless a wall helps that gains nothing
-            count = _prioritize(board, tree, height, wide, first)
+            width, i = width + 1, 0  # lost, unless another wall helps
+            count = _prioritize(board, tree, height, width, first)
         top = first_by_priority(moves, tree.priorities[height], i, count)
         gains[i], gains[top] = gains[top], gains[i]
         move, low = moves[i], max(alpha, best)
