@@ -1,4 +1,3 @@
-from math import exp, log, log1p
 from typing import Any
 
 import numpy as np
@@ -9,7 +8,7 @@ from src.core.errors import UserError
 from src.envs.minesweeper.net import CellCodes
 from src.envs.minesweeper.observation import encode
 from src.envs.minesweeper.variant import Encoding
-from src.nets.boards import CNN, Residual, aux_loss
+from src.nets.boards import CNN, Residual
 from src.nets.flat import MLP
 from src.nets.symmetry import averaged, mirrored, mirrors
 
@@ -161,15 +160,6 @@ def test_heads_are_float32_under_autocast(net: CNN | Residual | MLP):
     with torch.autocast("cpu", torch.bfloat16):
         heads = module(torch.rand(2, 3, 4, 4))
     assert {heads.policy.dtype, heads.value.dtype, heads.aux.dtype} == {torch.float32}
-
-
-def test_the_auxiliary_loss_is_the_mean_over_the_known_cells():
-    logits, target = torch.tensor([[[0.0, 5.0], [0.0, 5.0]]]), torch.tensor([[[1.0, 0.0], [0.0, 1.0]]])
-    three = (2 * log(2) + log1p(exp(-5))) / 3
-    for known, expected in (((0, 0, 0, 0), 0), ((1, 0, 0, 0), log(2)), ((1, 0, 1, 1), three)):
-        assert aux_loss(logits, target, torch.tensor([known])).item() == pytest.approx(expected)
-    count = torch.tensor(4)
-    assert aux_loss(logits, target, torch.tensor([[1, 0, 1, 0]]), count).item() == pytest.approx(log(2) / 2)
 
 
 def test_a_board_of_one_row_has_no_corners():

@@ -5,7 +5,7 @@ from src.core.errors import UserError
 from src.envs.minesweeper.game import Minesweeper
 from src.envs.minesweeper.solver import analyze, choose, forced_moves
 from src.envs.minesweeper.teachers import UNKNOWN_VALUE, ExactTeacher, NoGuessTeacher, RulesTeacher, Teacher
-from src.envs.minesweeper.variant import Encoding
+from src.envs.minesweeper.variant import FLAGGED, Encoding
 from src.envs.tictactoe.game import TicTacToe
 
 
@@ -92,6 +92,7 @@ def test_the_rule_teacher_names_one_forced_move_and_no_guess(flags: bool, first_
         assert (mine[visible >= 0] == -1).all()
         kinds.add(kind)
     assert kinds == ({0, 1} if flags else {0})
+    assert (batch.observation == FLAGGED).any() == flags, "it goes on with the flags that it has set"
 
 
 def test_where_the_player_begins_the_first_row_lets_it_begin_anywhere():
