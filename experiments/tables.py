@@ -46,10 +46,14 @@ def filled(page: Path) -> str:
     def table(mark: re.Match[str]) -> str:
         kind, query = mark.groups()
         make = {"results": results, "commands": commands, "speeds": speeds, "metrics": metrics, "clauses": clauses}
-        content = (page.parent / query).read_text().strip() if kind == "file" else make[kind](query)
+        content = study_table(page.parent / query) if kind == "file" else make[kind](query)
         return f"<!-- {kind}: {query} -->\n\n{content}\n\n<!-- end -->"
 
     return MARK.sub(table, page.read_text())
+
+
+def study_table(file: Path) -> str:
+    return file.read_text().strip() if file.is_file() else "Not measured yet."
 
 
 def measured(query: str) -> Iterator[tuple[Measurement, dict[str, Any] | None, re.Match[str]]]:

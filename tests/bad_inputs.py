@@ -1,7 +1,7 @@
 """Try invalid commands quickly: one process imports everything once and forks a child for each command line.
 
-`python -m tests.bad_inputs FOLDER` tries those of bad_inputs.txt, with `--few` one of each command, with a number as
-many random ones; each is answered by a line, a JSON object.
+`python -m tests.bad_inputs FOLDER` tries those of bad_inputs.txt, with `--few` one of each command, and then some
+random ones; each is answered by a line, a JSON object.
 """
 
 import gc
@@ -15,6 +15,7 @@ from tests import parsed_configs
 from tests.lab import ROOT
 
 COMMANDS = Path(__file__).with_suffix(".txt")
+RANDOM = 5
 
 
 class BadInput(NamedTuple):
@@ -35,8 +36,8 @@ def main(folder: str, chosen: str = "") -> None:
     parsed_configs.parse_all()
     source = CommandLines(Path(folder), seed=0)
     gc.freeze()  # a collection in a child would copy all the memory that it shares
-    random = [BadInput(source.line(number), "") for number in range(int(chosen))] if chosen.isdigit() else None
-    for line, named in bad_inputs(few=chosen == "--few") if random is None else random:
+    random = [BadInput(source.line(number), "") for number in range(RANDOM)]
+    for line, named in [*bad_inputs(few=chosen == "--few"), *random]:
         result = source.try_line(line)
         answer = {"line": line, "named": named, "result": result, "problem": result.problem()}
         print(json.dumps(answer), flush=True)

@@ -1,6 +1,7 @@
 """Parsed configuration files, kept in memory: Hydra parses some 30 for a composition, and tests compose hundreds."""
 
 import copy
+import pickle
 from functools import cache
 from typing import Any
 
@@ -13,7 +14,7 @@ from omegaconf import _utils, base, grammar_parser
 from src.config import CONF
 from src.config.cli import share_config_store
 
-_parsed: dict[tuple[str, ...], ConfigResult | None] = {}
+_parsed: dict[tuple[str, ...], bytes] = {}
 
 
 @cache
@@ -24,12 +25,14 @@ def keep() -> None:
     def load_config(self: ConfigRepository, config_path: str) -> ConfigResult | None:
         key = (config_path, *(source.path for source in self.sources))
         if key not in _parsed:
-            _parsed[key] = parse(self, config_path)
-        return copy.deepcopy(_parsed[key])
+            _parsed[key] = pickle.dumps(parse(self, config_path))  # which is copied faster than by `copy`
+        found: ConfigResult | None = pickle.loads(_parsed[key])  # noqa: S301 (of this process)
+        return found
 
     share_config_store()
     _collect_choices_where_used()
     _copy_metadata_by_attribute()
+    _set_parents_directly()
     base.parse = _utils.parse = cache(grammar_parser.parse)  # type: ignore[attr-defined] # of few interpolations
     ConfigRepository.load_config = load_config  # type: ignore[method-assign]
 
@@ -57,6 +60,23 @@ def _copy_metadata_by_attribute() -> None:
         return new
 
     base.Metadata.__deepcopy__ = copied  # type: ignore[attr-defined]
+
+
+def _set_parents_directly() -> None:
+    """Set the parents of all nodes without a call for each: OmegaConf does so after every merge of a file."""
+    general = base.Box._re_parent
+
+    def re_parent(self: base.Box) -> None:
+        content = self.__dict__["_content"]
+        if not isinstance(content, dict | list):
+            general(self)
+            return
+        for node in content.values() if isinstance(content, dict) else content:
+            node.__dict__["_parent"], node.__dict__["_flags_cache"] = self, None
+            if isinstance(node, base.Box):
+                re_parent(node)
+
+    base.Box._re_parent = re_parent  # type: ignore[method-assign]
 
 
 def parse_all() -> None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pytest
 
 from experiments.faults.command_lines import Line, Result
-from tests.bad_inputs import bad_inputs
+from tests.bad_inputs import RANDOM, bad_inputs
 from tests.lab import python
 
 REFUSAL = Result(1, "error: seed=-1 must be a whole number\n", [])
@@ -32,10 +32,12 @@ def answers(folder: Path, *chosen: str) -> list[Answer]:
 
 @pytest.mark.parametrize("few", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_a_bad_input_is_refused_in_one_line_before_any_write(tmp_path: Path, few: bool):
-    found = answers(tmp_path, *(["--few"] if few else []))
-    assert [(one.line, one.named) for one in found] == bad_inputs(few)
-    wrong = [f"{one.line} {one.problem or one.result}" for one in found if one.problem or not is_refused(one)]
-    assert not wrong, "\n".join(wrong)
+    """Random command lines may be accepted as well."""
+    found, known = answers(tmp_path, *(["--few"] if few else [])), bad_inputs(few)
+    assert [(one.line, one.named) for one in found[: len(known)]] == known
+    assert len(found) == len(known) + RANDOM
+    wrong = [one for one in found if one.problem or (one in found[: len(known)] and not is_refused(one))]
+    assert not wrong, "\n".join(f"{one.line} {one.problem or one.result}" for one in wrong)
 
 
 def is_refused(answer: Answer) -> bool:
@@ -49,12 +51,6 @@ def is_refused(answer: Answer) -> bool:
         key in result.error or key.rpartition("_")[2] in result.error or (len(value) > 1 and value in result.error)
     )
     return result.code == 1 and is_named
-
-
-def test_random_command_lines_are_accepted_or_refused(tmp_path: Path):
-    found = answers(tmp_path, "12")
-    assert len(found) == 12
-    assert not [f"{one.line} {one.problem}" for one in found if one.problem]
 
 
 def test_a_refusal_of_one_line_is_no_problem():

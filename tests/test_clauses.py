@@ -4,13 +4,12 @@ import ast
 from functools import cache
 from typing import Any
 
-import hydra
 import pytest
 import yaml
 
 from experiments.tables import CLAUSES
-from src.config.compose import own_hydra
 from tests.lab import ROOT
+from tests.test_compositions import composed
 
 ALL: dict[str, list[dict[str, Any]]] = yaml.safe_load(CLAUSES.read_text())
 ROWS = [pytest.param(row, id=f"{game}: {row['clause']}") for game, rows in ALL.items() for row in rows]
@@ -33,8 +32,7 @@ def test_a_clause_names_its_test_and_its_option(row):
     if row.get("option", "none") != "none":
         words = row["option"].split()
         command = "evaluate" if any(word.startswith(("agent=", "opponent=")) for word in words) else "train"
-        with own_hydra():
-            hydra.compose(command, words)
+        composed(*words, config=command)
 
 
 def test_every_game_has_its_clauses_once():

@@ -121,9 +121,14 @@ def find_mutants(path: Path, area: str) -> Iterator[Mutant]:
 
 
 def _without_effect(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield what tests need not notice: annotations, conditions for type checkers, messages and assertions."""
+    """Yield what tests need not notice: annotations, conditions for type checkers, messages and assertions.
+
+    `frozen=True` of a dataclass and `strict=True` of `zip` are assertions.
+    """
     if isinstance(node, ast.JoinedStr | ast.Assert | ast.Raise):
         yield from ast.walk(node)
+    if isinstance(node, ast.keyword) and node.arg in ("frozen", "strict"):
+        yield node.value
     for name in ("annotation", "returns"):
         if isinstance(part := getattr(node, name, None), ast.AST):
             yield from ast.walk(part)

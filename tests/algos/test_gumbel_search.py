@@ -96,6 +96,9 @@ def test_the_mixed_value_weighs_actions_by_their_prior():
     assert (trees.leaf_parents[0], trees.leaf_actions[0]) == (0, 1)
     add_leaf(trees, 2, value=-0.9, seat=1)
     assert completed_values(trees, SETTINGS, 0, 0)[:3] == (pytest.approx(0.1 / 3), 2, 1)
+    for noise, best in ((0.75, 1), (0.85, 0)):  # log 0.5 - 2 * 0.3 is 0.807 less than log 0.25 + 2 * 0.45
+        trees.noisy[0, 0] = math.log(0.5) + noise
+        assert root_action(trees, SETTINGS, 0, 1) == best
 
 
 def test_the_root_chooses_among_actions_with_scheduled_visits():

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from src.algos.imitation import Imitation, LabeledBatchStream, cross_entropy, value_loss
-from src.algos.network_agent import InferenceConfig
+from src.algos.network_agent import InferenceConfig, NetworkAgent
 from src.core.errors import UserError
 from src.core.play.curriculum import Curriculum, Mixture
 from src.core.play.game import Game
@@ -124,6 +124,10 @@ def test_the_agent_reveals_in_one_go_what_it_is_sure_of(tmp_path: Path):
     hidden = np.flatnonzero(view.visible.ravel() < 0)
     assert set(order) == {int(cell) for cell in hidden if mine[cell] < 0.9}
     assert list(mine[order]) == sorted(mine[order]), "the surest first"
+    without_aux = NetworkAgent(MLP([8]).build(view.visible.shape, env.game.num_actions), CPU, agent.play)
+    decision = without_aux.decide(env.game, view, np.random.default_rng(0))
+    assert decision.info.keys() == {"action_probability", "value"}
+    assert not decision.plan
 
 
 def test_a_network_that_only_reveals_plays_where_flags_are_allowed(tmp_path: Path):

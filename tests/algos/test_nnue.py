@@ -308,17 +308,20 @@ def test_a_run_on_files_resumes_only_with_the_same_files(tmp_path: Path):
         fit(algo, quoridor(), tmp_path / "other")
 
 
+def test_training_starts_from_the_best_network_of_init_from(tmp_path: Path, uninterrupted: Path):
+    best = saved_learner(uninterrupted, "best")["weights"]
+    with run_in(tmp_path) as run:
+        trainer = NNUETrainer(nnue(init_from=str(uninterrupted)), quoridor(), run)
+        assert all(torch.equal(weight, best[name]) for name, weight in trainer.net.state_dict().items())
+
+
 @pytest.mark.slow
 def test_the_network_of_init_from_plays_the_first_games(tmp_path: Path, uninterrupted: Path):
     algo = nnue(init_from=str(uninterrupted), generations=1)
     file = nnue(init_from=str(uninterrupted / "network.safetensors")).build_net(GAME)
     one, other = (EVALUATION.quantized(numpy_weights(net)) for net in (file, algo.build_net(GAME)))
     assert all((a == b).all() for a, b in zip(one, other, strict=True)), "the file of a run has the same integers"
-    best = saved_learner(uninterrupted, "best")["weights"]
-    with run_in(tmp_path / "one") as run:
-        trainer = NNUETrainer(algo, quoridor(), run)
-        assert all(torch.equal(weight, best[name]) for name, weight in trainer.net.state_dict().items())
-        trainer.fit()
+    fit(algo, quoridor(), tmp_path / "one")
     games = [len(game.records) for game in algo.play_games(GAME, algo.first_net(GAME), 0, 0, range(3))]
     (row, *_) = rows_without_times(tmp_path / "one")
     assert float(row["train/replay_size"]) == sum(games) - round(sum(games) / 10)

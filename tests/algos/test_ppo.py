@@ -24,7 +24,7 @@ from src.core.runs import checkpoint
 from src.core.runs.run import has_learner
 from src.envs.minesweeper.env import MinesweeperEnv
 from src.envs.minesweeper.net import CellCodes
-from src.nets.boards import CNN, Heads, Residual
+from src.nets.boards import CNN, Heads, Residual, ResidualBlock
 from src.nets.flat import MLP
 from tests.algos.echo import EchoBatch, echo
 from tests.algos.making import (
@@ -254,6 +254,14 @@ def test_gradients_are_clipped():
     assert norm.item() == pytest.approx(100)
     assert net.weight.grad is not None
     assert net.weight.grad.item() == pytest.approx(0.5)
+
+
+def test_gradients_are_averaged_over_the_ranks(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("src.core.ranks.world_size", lambda: 2)
+    monkeypatch.setattr("src.core.ranks.mean", lambda own: (own + torch.tensor([4.0, 5.0, 6.0])) / 2)
+    net = torch.nn.Linear(2, 1)
+    optimizer_of(net, max_grad_norm=100.0).step(net(torch.tensor([[2.0, 3.0]])).sum())
+    assert [weight.grad.tolist() for weight in net.parameters() if weight.grad is not None] == [[[3.0, 4.0]], [3.5]]
 
 
 def test_moments_are_loaded_in_the_memory_format_of_their_weights(tmp_path: Path):
@@ -562,6 +570,17 @@ def test_bfloat16_is_used_where_the_hardware_multiplies_it(monkeypatch: pytest.M
         monkeypatch.setattr("src.algos.compute.native_bfloat16", lambda on_gpu, native=native: native)
         assert Compute("cpu", "auto", compile=False).dtype == expected
         assert Compute("cpu", "float32", compile=False).dtype == torch.float32
+
+
+def test_the_blocks_of_a_tower_are_compiled_on_a_gpu(monkeypatch: pytest.MonkeyPatch):
+    compiled: list[tuple[type, dict[str, Any]]] = []
+    monkeypatch.setattr(torch.nn.Module, "compile", lambda module, **options: compiled.append((type(module), options)))
+    net = Residual(8, 2, 1).build((4, 4), 16, aux=True)
+    Compute("cpu", "float32", compile=True).compiled(net)
+    assert compiled == []
+    monkeypatch.setattr(Compute, "on_gpu", True)
+    assert Compute("cpu", "float32", compile=True).compiled(net) is not net
+    assert compiled == [(ResidualBlock, {"dynamic": False})] * 2
 
 
 def test_networks_of_earlier_versions_are_loaded_by_their_names():

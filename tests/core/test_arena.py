@@ -3,7 +3,7 @@ import pytest
 from src.core.errors import UserError
 from src.core.play import arena
 from src.core.play.agent import Decision, RandomAgent
-from src.core.play.arena import Tally, evaluate, require_varied, wilson_interval
+from src.core.play.arena import Tally, evaluate, require_varied, walk_replies, wilson_interval
 from src.core.play.game import Trait
 from src.core.runs import run
 from src.core.seeding import generator
@@ -58,6 +58,7 @@ def test_stopping_is_losing_in_either_seat():
     assert score.outcomes == [-1] * 10
     assert score.metrics == {"guess": 2.0, "won_without_guess": 0.0}
     assert evaluate(GAME, RandomAgent(), Quitter(), 10, seed=0).outcomes == [1] * 10
+    assert [walk_replies(GAME, Quitter(), seat) for seat in (0, 1)] == [Tally(0, 0, 1), Tally(0, 0, 9)]
 
 
 def test_only_the_agents_own_tallies_count():

@@ -27,7 +27,7 @@ from src.core.play.rating import (
     require_playable,
     round_robin,
 )
-from src.core.runs.report import standings_as_dict, standings_markdown
+from src.core.runs.report import standings_as_dict, standings_markdown, standings_table
 from src.core.seeding import draw
 from src.envs.tictactoe.game import TicTacToe
 from tests.core.fixed import FirstMove
@@ -326,6 +326,10 @@ def test_the_table_has_shares_of_points():
     assert lines[4] == "| c | 0 | 20 | 0.0% | 50.0% |  |"
     assert lines[2].startswith("| a | +")
     assert " to +" in lines[2], "the interval"
+    columns = standings_table("", STANDINGS).columns
+    assert [column.header for column in columns] == ["", "player", "Elo (95%)", "games", "1", "2", "3"]
+    assert [column.no_wrap for column in columns] == [True, False, *[True] * 5], "names are wrapped first"
+    assert list(columns[0].cells) == ["1", "2", "3"]
 
 
 def test_plain_values_have_points_and_intervals():

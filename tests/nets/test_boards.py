@@ -8,8 +8,9 @@ from src.core.errors import UserError
 from src.envs.minesweeper.net import CellCodes
 from src.envs.minesweeper.observation import encode
 from src.envs.minesweeper.variant import Encoding
+from src.nets.auto import AutoNet
 from src.nets.boards import CNN, Residual
-from src.nets.flat import MLP
+from src.nets.flat import MLP, FlatNet
 from src.nets.symmetry import averaged, mirrored, mirrors
 
 CODES = CellCodes()
@@ -173,6 +174,16 @@ def test_heads_are_float32_under_autocast(net: CNN | Residual | MLP):
     with torch.autocast("cpu", torch.bfloat16):
         heads = module(torch.rand(2, 3, 4, 4))
     assert {heads.policy.dtype, heads.value.dtype, heads.aux.dtype} == {torch.float32}
+
+
+def test_a_network_is_chosen_by_the_shape_and_predicts_what_it_is_asked_for():
+    auto = AutoNet(CNN(8), MLP([8]))
+    assert isinstance(auto.build((9,), 4), FlatNet)
+    assert isinstance(auto.build((3, 3), 9), FlatNet), "too small for convolutions"
+    assert not isinstance(auto.build((2, 3, 4), 12), FlatNet), "planes of a board"
+    cells = board(3, 4).float()
+    assert auto.build((3, 4), 12)(cells).aux.numel() == 0
+    assert auto.build((3, 4), 12, aux=True)(cells).aux.shape == (2, 3, 4)
 
 
 def test_a_board_of_one_row_has_no_corners():

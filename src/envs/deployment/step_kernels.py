@@ -24,7 +24,7 @@ RESULT = record(
     ("performance", np.float64),
     ("deployment", np.float64),
     ("invalid_action", np.float64),
-    ("performance_before", np.float64),  # this and the next: potentials after the previous step
+    ("performance_before", np.float64),  # this and the next: values after the previous step
     ("placement_before", np.float64),
     ("seat", np.int32),  # the learner's
     ("placement", np.int32),  # index of the one that places the learner's units, or OWN
@@ -126,7 +126,7 @@ def compute_reward(c: Context, i: int) -> None:
     if result.terminated:
         own = game.outcome if result.seat == 0 else -game.outcome
         result.outcome = c.reward.win if own > 0 else (c.reward.loss if own < 0 else c.reward.draw)
-    gamma = 1.0 if result.terminated or result.truncated else c.reward.gamma
+    gamma = 1.0 if result.terminated else c.reward.gamma  # a truncated game is valued as if it went on
     result.performance = gamma * performance - result.performance_before
     result.deployment = placement - result.placement_before
     result.performance_before = performance

@@ -96,6 +96,7 @@ def test_the_rule_teacher_names_one_forced_move_and_no_guess(flags: bool, first_
         assert (mine[visible >= 0] == -1).all()
         kinds.add(kind)
     assert kinds == ({0, 1} if flags else {0})
+    assert (batch.observation == FLAGGED).any() == flags, "it goes on with the flags that it has set"
 
 
 def rules_on_flags(visible: np.ndarray) -> set[int]:

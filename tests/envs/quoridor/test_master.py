@@ -19,7 +19,7 @@ from src.envs.quoridor.rules import distance, load_position, new_board
 from src.envs.quoridor.rules import turned as turned_move
 from src.envs.quoridor.search.deepening import SearchFeatures, SearchOptions, TimedSearch
 from src.envs.quoridor.search.nnue import PATH_WORDS, SHIPPED, load_network, trace
-from src.envs.quoridor.search.timed_search import AGE, NARROW, NODES, WIDE, list_moves
+from src.envs.quoridor.search.timed_search import AGE, ALL, NARROW, NODES, WIDE, list_moves
 from tests.envs.quoridor.making import GAME, START, make_game, positions, random_position, turned
 
 NETWORK = load_network(SHIPPED)
@@ -57,13 +57,14 @@ def test_the_moves_are_legal_and_gain_what_they_say(drawn):
         lengths[player] = trace(BOARD, player, True, paths[player])
     moves, gains = np.zeros((2, 256), np.int64)
     found = {}
-    for wide in (True, False):
-        count = list_moves(BOARD, paths, lengths, WIDE if wide else NARROW, False, moves, gains)
+    for width, corridors in ((NARROW, False), (WIDE, False), (WIDE, True), (ALL, False)):
+        count = list_moves(BOARD, paths, lengths, width, corridors, moves, gains)
         actions = [turned_move(9, state.ply, move) for move in moves[:count].tolist()]
-        found[wide] = dict(zip(actions, gains[:count].tolist(), strict=True))
+        found[width, corridors] = dict(zip(actions, gains[:count].tolist(), strict=True))
+    narrow, wide, wider, widest = found.values()
     legal = game.legal_actions(state)
-    assert set(found[False]) <= set(found[True]) <= set(legal)
-    assert {action for action in legal if action < 81} <= set(found[False])
+    assert set(narrow) <= set(wide) <= set(wider) <= set(widest) == set(legal)
+    assert {action for action in legal if action < 81} <= set(narrow)
     for action in legal:
         if action >= 81:
             load_position(BOARD, game.play(state, action))
@@ -71,8 +72,8 @@ def test_the_moves_are_legal_and_gain_what_they_say(drawn):
             if lengths[1 - me] == 1 and distance(BOARD, 1 - me) > 1:
                 gain = max(gain, 1)  # the opponent is about to win
             if distance(BOARD, 1 - me) > lengths[1 - me] and gain > 0:
-                assert found[False][action] == gain, "every wall that gains is searched"
-            assert found[True].get(action, gain) == gain
+                assert narrow[action] == gain, "every wall that gains is searched"
+            assert widest[action] == wider.get(action, gain) == wide.get(action, gain) == gain
 
 
 # What `two_moves` returns, by seed and plies.
@@ -183,7 +184,7 @@ def test_it_wins_as_soon_as_it_can_and_stops_then(threads):
 
 
 def test_a_win_is_claimed_only_if_all_legal_walls_lose():
-    """A wall that the search does not list otherwise delays player 1 less than the win in 11 plies takes."""
+    """Without proofs a win in 11 plies is claimed, which a wall of player 1 refutes that the search does not list."""
     walls = "a3v,a8h,b1v,b2h,b4h,b5h,b6v,c7h,d2h,d3v,e7h,f2h,g6v,g7h,h2h,h5h"
     state, claims = GAME.read_position(f"a7 b5 3 1 43 {walls}"), {}
     for proofs in (True, False):
