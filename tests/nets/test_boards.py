@@ -177,7 +177,7 @@ def test_heads_are_float32_under_autocast(net: CNN | Residual | MLP):
 
 
 def test_a_network_is_chosen_by_the_shape_and_predicts_what_it_is_asked_for():
-    auto = AutoNet(CNN(8), MLP([8]))
+    auto = AutoNet(CNN(8, value_pool="mean"), MLP([8]))
     assert isinstance(auto.build((9,), 4), FlatNet)
     assert isinstance(auto.build((3, 3), 9), FlatNet), "too small for convolutions"
     assert not isinstance(auto.build((2, 3, 4), 12), FlatNet), "planes of a board"
