@@ -575,7 +575,7 @@ def test_bfloat16_is_used_where_the_hardware_multiplies_it(monkeypatch: pytest.M
 def test_the_blocks_of_a_tower_are_compiled_on_a_gpu(monkeypatch: pytest.MonkeyPatch):
     compiled: list[tuple[type, dict[str, Any]]] = []
     monkeypatch.setattr(torch.nn.Module, "compile", lambda module, **options: compiled.append((type(module), options)))
-    net = Residual(8, 2, 1).build((4, 4), 16, aux=True)
+    net = Residual(8, 2, 1, value_pool="mean").build((4, 4), 16, aux=True)
     Compute("cpu", "float32", compile=True).compiled(net)
     assert compiled == []
     monkeypatch.setattr(Compute, "on_gpu", True)
