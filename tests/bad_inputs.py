@@ -15,7 +15,7 @@ from tests import parsed_configs
 from tests.lab import ROOT
 
 COMMANDS = Path(__file__).with_suffix(".txt")
-RANDOM = 5
+RANDOM = 12
 
 
 class BadInput(NamedTuple):

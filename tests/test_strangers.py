@@ -196,7 +196,7 @@ def test_the_list_holds_against_every_name_below_src(composable: set[tuple[str, 
     assert len(names) > 3000
     assert {"src.core.files.os.remove", "src.algos.maskable_ppo.model.Model.load"} <= set(names)
     passed, known = 0, by_group(composable)
-    for name in [*random_.sample(names, 1000), *sorted(allowed_classes) * 4]:
+    for name in [*random_.sample(names, 2500), *sorted(allowed_classes) * 10]:
         config = copy.deepcopy(random_.choice(runs))
         tree, key = random_.choice(list(nodes(config)))
         arguments = dict.fromkeys(("env", "path", "run", "x"), random_.choice(VALUES))
@@ -209,7 +209,7 @@ def test_the_list_holds_against_every_name_below_src(composable: set[tuple[str, 
             continue
         passed += 1
         assert set(placed(config)) <= known, (name, key)
-    assert passed < 80, "few classes fit into a place that was drawn"
+    assert passed < 200, "few classes fit into a place that was drawn"
 
 
 def by_group(composable: set[tuple[str, str, int, str]]) -> set[tuple[str, str, int, str]]:

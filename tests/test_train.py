@@ -403,17 +403,17 @@ def test_without_a_connection_an_online_run_continues_offline(lab: Lab):
 
 def test_multirun_writes_complete_runs_of_one_group(lab: Lab):
     small = ("algo.episodes=100", "algo.eval_every=100", "evaluation.episodes=10")
-    lab.succeed("train", "-m", "seed=1", "algo.epsilon=0.25,0.5", *small)
+    lab.succeed("train", "-m", "seed=1,2", "algo.epsilon=0.25,0.5", *small)
     runs = sorted(path.parent for path in lab.folder.glob("outputs/sweeps/*/*/config.yaml"))
-    assert [run.name for run in runs] == ["0", "1"]
+    assert [run.name for run in runs] == ["0", "1", "2", "3"]
     assert all((run / "eval.json").exists() and (run / "metrics.csv").exists() for run in runs)
     records = [run_record(offline_file(run)) for run in runs]
     assert {record.run_group for record in records} == {runs[0].parent.name}
     names = [record.display_name for record in records]
-    assert all(name.endswith("-seed1") for name in names)
-    assert ["-epsilon=0.25-" in name for name in names] == [True, False]
-    assert ["-epsilon=0.5-" in name for name in names] == [False, True]
-    assert len({record.run_id for record in records}) == 2
+    assert [name[-5:] for name in names] == ["seed1", "seed1", "seed2", "seed2"]
+    assert ["-epsilon=0.25-" in name for name in names] == [True, False] * 2
+    assert ["-epsilon=0.5-" in name for name in names] == [False, True] * 2
+    assert len({record.run_id for record in records}) == len(set(names)) == 4
 
 
 def test_an_experiment_with_a_misspelled_key_is_refused(lab: Lab):

@@ -34,7 +34,6 @@ NAMES = {
 }
 DEADLOCKS = ("env.game.min_enemy_distance=18", "env.game.on_deadlock=truncate")  # many deployments cannot be finished
 STAGES = ("curriculum=random_first", "curriculum.promote_at=0.01")  # the opponent changes after the first evaluation
-BEATABLE = [f"~env.baselines.{name}" for name in ("tactical", "defensive", "greedy")]  # leave the random player
 SMALL = ("net_defaults.hidden=[16]", "algo.num_envs=8", "algo.steps_per_env=32", "algo.epochs=1", "algo.eval_every=512")
 
 
@@ -240,10 +239,8 @@ def test_correlations_find_what_was_put_in():
 @pytest.mark.parametrize("algo", ["ppo", pytest.param("maskable_ppo", marks=pytest.mark.slow)])
 def test_the_metrics_of_the_contract_are_logged(lab: Lab, algo: str):
     own = (*STAGES, "algo.mini_batches=2") if algo == "ppo" else ("algo.batch_size=128",)
-    budget = ("algo.total_steps=1024", "algo.eval_episodes=6", "evaluation.episodes=2", *SMALL)
-    run = lab.train(
-        "env=deployment_classic", f"algo={algo}", "logger=wandb_offline", *DEADLOCKS, *BEATABLE, *own, *budget
-    )
+    budget = ("algo.total_steps=1024", "algo.eval_episodes=6", "evaluation.episodes=2")
+    run = lab.train("env=deployment_classic", f"algo={algo}", "logger=wandb_offline", *DEADLOCKS, *own, *budget, *SMALL)
     with (run / "metrics.csv").open() as file:
         rows = list(csv.DictReader(file))
     for name in NAMES:
@@ -276,8 +273,9 @@ def test_counts_go_on_in_the_next_stage_of_maskable_ppo(tmp_path: Path, monkeypa
 
     monkeypatch.setattr(VecDeployment, "step", counted)
     monkeypatch.setattr("src.core.runs.run.draw_counts", lambda *_: False)
+    beatable = [f"~env.baselines.{name}" for name in ("tactical", "defensive", "greedy")]
     budget = ("algo.total_steps=768", "algo.eval_episodes=4", "algo.batch_size=128")
-    cfg = composed("env=deployment_classic", "algo=maskable_ppo", *DEADLOCKS, *STAGES, *BEATABLE, *budget, *SMALL)
+    cfg = composed("env=deployment_classic", "algo=maskable_ppo", *DEADLOCKS, *STAGES, *beatable, *budget, *SMALL)
     with Run(tmp_path, resolved(cfg), None) as run:
         build(cfg.algo, "algo").fit(build(cfg.env, "env"), build(cfg.curriculum, "curriculum"), run)
     with (tmp_path / "metrics.csv").open() as file:
