@@ -7,11 +7,11 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Sequence
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from functools import cache
+from functools import cache, partial
 from itertools import islice, pairwise
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from .errors import UserError
 
@@ -64,45 +64,82 @@ def run_in_spans(function: Callable[[int, int], Result], count: int, min_size: i
     return [result, *(other.result() for other in others)]
 
 
+class TaskPool(Generic[Item, Result]):
+    """Carries out a task in `workers` processes: each is spawned and gets the task once, so it must be picklable.
+
+    If `workers` is None, threads of this process do the work, with 0, `submit` carries out the task itself.
+    """
+
+    def __init__(self, task: Callable[[Item], Result], workers: int | None) -> None:
+        self._task, self._workers = task, workers
+        self._pool: ThreadPoolExecutor | ProcessPoolExecutor | None = None
+        if workers is None:
+            self._pool = ThreadPoolExecutor(CORES)
+        elif workers > 0:
+            self._pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _start_worker, (task,))
+
+    def __enter__(self) -> "TaskPool[Item, Result]":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if isinstance(self._pool, ProcessPoolExecutor):
+            for process in list((self._pool._processes or {}).values()):
+                process.terminate()  # instead of waiting for results that are not needed any more
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+
+    @property
+    def size(self) -> int:
+        """The number of tasks that are carried out at once besides the work of the caller."""
+        return CORES if self._workers is None else self._workers
+
+    def submit(self, item: Item) -> Callable[[], Result]:
+        """Return a function that waits for the result and returns it."""
+        if self._pool is None:
+            result = self._task(item)
+            return lambda: result
+        try:
+            is_thread = isinstance(self._pool, ThreadPoolExecutor)
+            future = self._pool.submit(self._task if is_thread else _run_task, item)
+        except BrokenProcessPool as error:
+            raise self._broken() from error
+        return partial(self._result, future)
+
+    def _result(self, future: Future[Result]) -> Result:
+        try:
+            return future.result()
+        except BrokenProcessPool as error:
+            raise self._broken() from error
+
+    def _broken(self) -> UserError:
+        return UserError(
+            f"one of {self._workers} worker processes ended before its task was done: choose fewer if memory is short"
+        )
+
+
 def ordered_results(
     task: Callable[[int], Result], numbers: Iterable[int], workers: int
 ) -> Generator[Result, None, None]:
-    """Yield the results of a task in the order of the numbers; the caller closes the generator when it has enough.
-
-    Each process is spawned and gets the task once, so it must be picklable. Without workers this process does the work.
-    """
-    if workers == 0:
-        yield from map(task, numbers)
-        return
-    others = set(multiprocessing.active_children())
-    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _start_worker, (task,))
-    try:
-        futures = (pool.submit(_run_task, number) for number in numbers)
-        waiting = deque(islice(futures, AHEAD * workers))
+    """Yield the results of a task in the order of the numbers; the caller closes the generator when it has enough."""
+    with TaskPool(task, workers) as pool:
+        results = map(pool.submit, numbers)
+        waiting = deque(islice(results, max(1, AHEAD * workers)))
         while waiting:
-            yield waiting.popleft().result()
-            waiting.extend(islice(futures, 1))
-    except BrokenProcessPool as error:
-        raise UserError(
-            f"one of {workers} worker processes ended before its task was done: choose fewer if memory is short"
-        ) from error
-    finally:
-        for process in set(multiprocessing.active_children()) - others:
-            process.terminate()  # instead of waiting for results that are not needed any more
-        pool.shutdown()
+            yield waiting.popleft()()
+            waiting.extend(islice(results, 1))
 
 
-_task: list[Callable[[int], Any]] = []  # of a worker process
+_task: list[Callable[[Any], Any]] = []  # of a worker process
 
 
-def _start_worker(task: Callable[[int], Any]) -> None:
+def _start_worker(task: Callable[[Any], Any]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent stops its workers
     exit_with_parent()
     _task.append(task)
 
 
-def _run_task(number: int) -> Any:
-    return _task[0](number)
+def _run_task(item: Any) -> Any:
+    return _task[0](item)
 
 
 def exit_with_parent() -> None:

@@ -6,12 +6,13 @@ import subprocess
 import sys
 import threading
 import time
+from multiprocessing import active_children, get_context
 from pathlib import Path
 
 import pytest
 
 from src.core import parallel
-from src.core.parallel import run_in_spans
+from src.core.parallel import TaskPool, run_in_spans
 from tests.lab import ROOT
 from tests.waiting import wait_until
 
@@ -67,10 +68,26 @@ if __name__ == "__main__":
     next(ordered_results(partial(task, sys.argv[1]), range(2), 2))
 """
 
+
+def test_a_pool_ends_its_own_processes_only():
+    pool: TaskPool[int, int] = TaskPool(abs, 1)
+    with pool:
+        assert pool.submit(-3)() == 3
+        other = get_context("spawn").Process(target=time.sleep, args=(3600,))
+        other.start()
+    try:
+        assert other.is_alive()
+        assert len(active_children()) == 1
+    finally:
+        other.kill()
+        other.join()
+
+
 RANKS = """
 import os
 import sys
 import time
+from multiprocessing import active_children, get_context
 from pathlib import Path
 
 from src.core import ranks
