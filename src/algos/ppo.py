@@ -129,6 +129,15 @@ class PPOTrainer(NetworkTrainer[PPO]):
             groups.append(Rollouts(envs, algo.steps_per_env, algo.compute, seed, algo.play.strategy, reads_aux))
         return groups
 
+    def warm_up_losses(self) -> Iterator[Tensor]:
+        algo, random = self.algo, torch.Generator(self.algo.compute.torch_device)
+        for group in self.groups:
+            with torch.no_grad():
+                group.heads(self.compiled, group.observations)
+            by_size = {len(batch.actions): batch for batch in group.minibatches(algo.mini_batches, random)}
+            for batch in by_size.values():
+                yield ppo_losses(self.compiled, batch, algo.losses, algo.compute)["loss"]
+
     def update(self) -> None:
         """Collect a rollout of every group of environments, and train on it."""
         algo = self.algo
@@ -192,6 +201,7 @@ class PPOTrainer(NetworkTrainer[PPO]):
         self.opponents.update(self.weights(), self.snapshot)
         if self.curriculum.stage != stage:
             self.groups = self._make_groups()
+            self.warm_up()  # environments of another size
             if stats and self._stats():
                 self._stats()[0].add_earlier(add_up([one.run_counts() for one in stats]))
 
@@ -278,7 +288,7 @@ class Rollouts:
         sums = {name: torch.zeros((), device=self.device) for name in names}
         cut: list[tuple[int, Tensor, Tensor]] = []  # truncated games, and their final observations
         for step in range(self.steps):
-            heads = self._heads(net, self.observations)
+            heads = self.heads(net, self.observations)
             policy = MaskedCategorical(heads.policy, self.masks)
             actions = policy.sample(generator)
             stored = {"observations": self.observations, "masks": self.masks, "aux_targets": self._aux_targets()}
@@ -313,7 +323,7 @@ class Rollouts:
                 self._bootstrap(plain, gamma, step, rows, last)
         require_legal(self.buffer["masks"], "rollout")
         rewards, values, dones = (self.buffer[name] for name in ("rewards", "values", "dones"))
-        last_values = self._heads(net, self.observations).value.float()
+        last_values = self.heads(net, self.observations).value.float()
         self.buffer["advantages"][:] = gae(rewards, values, dones, last_values, gamma, lam)
         self.buffer["returns"][:] = self.buffer["advantages"] + values
         if self.overrides_policy:
@@ -331,9 +341,9 @@ class Rollouts:
         rows = np.flatnonzero(truncated)
         if rows.size:
             last = final[rows] if isinstance(final, Tensor) else torch.from_numpy(np.stack(final[rows]))
-            self.buffer["rewards"][step, rows] += gamma * self._heads(net, last.to(self.device)).value.float()
+            self.buffer["rewards"][step, rows] += gamma * self.heads(net, last.to(self.device)).value.float()
 
-    def _heads(self, net: Any, observations: Tensor) -> Any:
+    def heads(self, net: Any, observations: Tensor) -> Any:
         with self.compute.autocast():
             return net(observations)
 

@@ -16,7 +16,7 @@ import copy
 import logging
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -103,6 +103,7 @@ class Trainer(ABC, Generic[Config]):
         else:
             self.load_state(self.saved)
             self.saved = None  # it may be large
+        self.warm_up()
         with run.progress(self.unit, self.total, self.work_done, algo.seconds) as advance:
             while not self.is_finished:
                 evaluated = self._evaluations_due()
@@ -120,6 +121,9 @@ class Trainer(ABC, Generic[Config]):
 
     def start(self) -> None:
         """Prepare a new run."""
+
+    def warm_up(self) -> None:
+        """Compile what updates run, outside of the measured time; change no weights and no generators."""
 
     @abstractmethod
     def update(self) -> None: ...
@@ -294,6 +298,20 @@ class NetworkTrainer(Trainer[NetworkConfig]):
 
     def build_net(self, init_from: str | None) -> nn.Module:
         return build_net(self.algo.net, self.env, init_from)  # type: ignore[attr-defined]  # NNUE overrides it
+
+    def warm_up(self) -> None:
+        if not self.algo.compute.compile:
+            return
+        if self.algo.compute.on_gpu:
+            log.info("compiling the network, which may take a minute and is not part of algo.seconds")
+        with self.run.stopped_clock():
+            for loss in self.warm_up_losses():
+                loss.backward()  # type: ignore[no-untyped-call]
+            self.net.zero_grad(set_to_none=True)
+
+    def warm_up_losses(self) -> Iterable[Tensor]:
+        """Run the compiled networks on batches of the shapes of an update; yield losses where it trains."""
+        return ()
 
     def metrics(self, sums: dict[str, float]) -> dict[str, float]:
         """Turn what `add` has summed into metrics."""

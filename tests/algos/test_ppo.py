@@ -4,11 +4,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from gymnasium import spaces
 
 from src.algos.compute import Compute
 from src.algos.network_agent import InferenceConfig
@@ -24,9 +26,10 @@ from src.core.runs import checkpoint
 from src.core.runs.run import has_learner
 from src.envs.minesweeper.env import MinesweeperEnv
 from src.envs.minesweeper.net import CellCodes
+from src.nets.auto import AutoNet
 from src.nets.boards import CNN, Heads, Residual, ResidualBlock
 from src.nets.flat import MLP
-from tests.algos.echo import EchoBatch, echo
+from tests.algos.echo import EchoBatch, EchoGame, echo
 from tests.algos.making import (
     CPU,
     PLAIN_WEIGHTS,
@@ -155,6 +158,22 @@ def test_sure_cells_are_revealed_in_one_step_that_is_no_choice():
 
     rollouts.collect(unsure, unsure, 1.0, 1.0, torch.Generator().manual_seed(0))  # type: ignore[arg-type]
     assert rollouts.buffer["chosen"].all()
+
+
+def test_only_hidden_cells_count_as_sure():
+    """If the network is sure of revealed cells alone, the policy chooses; the agent plans no revealed cell either."""
+    envs: Any = minesweeper(size=5, first_click="uniform").vectorize(8)
+    envs.reset(seed=0)
+    observations, *_, info = envs.step(envs.action_masks().argmax(axis=1))
+    observations, masks = observations.copy(), torch.from_numpy(info["action_mask"])
+    hidden = torch.from_numpy(observations < 0)
+    assert not hidden.all()
+    aux, actions = torch.where(hidden, 9.0, -9.0), masks.int().argmax(dim=1)
+    chosen, (after, *_) = strategy(train_below=0.5).step(envs, actions, aux, masks)
+    assert chosen.all()
+    assert (after != observations).any(axis=(1, 2)).all()
+    mask, risk = np.array([True, False, True, True]), np.array([[0.4, 0.0], [0.1, 0.9]])
+    assert strategy(play_below=0.5).plan(mask, risk) == [2, 0]
 
 
 def test_learning_with_sure_cells(tmp_path: Path):
@@ -342,15 +361,26 @@ def test_divergence_reports_its_step_and_keeps_the_checkpoint(tmp_path: Path):
 
 
 def test_the_value_of_where_a_game_was_cut_off_is_in_its_last_reward(tmp_path: Path):
-    """Rewards of 1 and a value of 10 everywhere: the target of a truncated step is 1 + 0.5 * 10, of a final one 1."""
+    """Rewards of 1 and a value of 10 everywhere: the target of a truncated step is 1 + 0.5 * 10, of a final one 1, also
+    if it was the last one allowed.
+    """
+
+    class EndsOnItsLastStep(EchoBatch):
+        def step(self, actions: Any) -> Any:
+            seen, rewards, terminated, truncated, info = super().step(actions)
+            return seen, rewards, terminated | truncated, terminated | truncated, info
 
     def net(observations: torch.Tensor) -> Heads:
         size = len(observations)
         logits = torch.where(observations > 0, 100.0, 0.0)  # names what is shown
         return Heads(logits, torch.full((size,), 10.0), torch.zeros(size, 0))
 
-    for truncates, expected in ((True, 6.0), (False, 1.0)):
-        rollouts = Rollouts(EchoBatch(3, rounds=2, truncates=truncates), 2, CPU, seed=0)
+    for envs, expected in (
+        (EchoBatch(3, rounds=2, truncates=True), 6.0),
+        (EchoBatch(3, rounds=2), 1.0),
+        (EndsOnItsLastStep(3, rounds=2), 1.0),
+    ):
+        rollouts = Rollouts(envs, 2, CPU, seed=0)
         rollouts.collect(net, net, 0.5, 1.0, torch.Generator())  # type: ignore[arg-type]
         assert rollouts.buffer["rewards"].tolist() == [[1.0] * 3, [expected] * 3]
         assert rollouts.buffer["dones"].tolist() == [[False] * 3, [True] * 3]
@@ -556,6 +586,15 @@ def test_stalling_is_reported_once(tmp_path: Path, caplog: pytest.LogCaptureFixt
     assert "may be stalling" not in caplog.text
 
 
+def test_a_game_that_does_not_end_is_reported_once(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    env = echo(lambda num_envs: EchoBatch(num_envs, rounds=5000))
+    sizes = {"num_envs": 1, "steps_per_env": 1000, "total_steps": 2000, "eval_every": 2000, "epochs": 1}
+    fit(ppo(net=MLP([8]), losses=PLAIN_WEIGHTS, **sizes), env, tmp_path / "run")
+    found = [record.message for record in caplog.records if "may be stalling" in record.message]
+    assert len(found) == 1
+    assert found[0].startswith("no game ended in the latest updates (step 1000)")
+
+
 def test_a_checkpoint_is_not_chosen_by_the_same_two_games(tmp_path: Path):
     env = versus()
     env.baselines = {"first": FirstMove()}
@@ -662,3 +701,17 @@ def test_codes_of_cells_are_not_read_as_quantities():
     with pytest.raises(UserError, match=r"net_defaults\.encoder.*env\.config\.compact=false"):
         build_net(CNN(8, value_pool="mean_max"), env, None)
     assert build_net(CNN(8, encoder=CellCodes(), value_pool="mean_max"), env, None)
+
+
+def test_quantities_on_a_board_are_read_as_such():
+    """A game that declares no codes has one plane of its values, whether they are integers or fractions."""
+
+    class Heights(EchoGame):
+        num_actions = 16
+
+    for dtype, values in ((np.float32, (0.25, 0.75)), (np.int8, (10, 11))):
+        space = spaces.Box(0, 99, (4, 4), dtype)
+        env: Any = SimpleNamespace(game=Heights(), observation_space=space)
+        net = build_net(AutoNet(CNN(8, value_pool="mean_max"), MLP([8])), env, None)
+        low, high = (net(torch.from_numpy(np.full((1, 4, 4), value, dtype))).policy for value in values)
+        assert not torch.equal(low, high)

@@ -8,8 +8,8 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeVar
 
@@ -38,7 +38,6 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 Observer = Callable[[int, float], None]  # called after each evaluation with its step and score; may raise `Pruned`
-WATCH_COMMAND = f"{command('play')} (page Runs)"
 LOCK = ".lock"  # held by the process that trains in the directory
 BEST = "checkpoints/best.safetensors"
 NETWORK = "network.safetensors"  # of algo=nnue: the best weights in the integers of the search
@@ -152,7 +151,7 @@ class Run:
             clock=lambda: self.seconds,
             status=self._status,
             on_estimate=lambda expected: log.info(
-                "%s expected; watch with: %s", approximate_duration(expected), WATCH_COMMAND
+                "%s expected; watch with: %s (page Runs)", approximate_duration(expected), command("play")
             ),
         )
         return profiled(bar, self.directory) if self._profile else bar
@@ -166,8 +165,19 @@ class Run:
 
     @property
     def seconds(self) -> float:
-        """Seconds of training, including those before the run was resumed."""
+        """Seconds of training, including those before the run was resumed, without `stopped_clock`."""
         return time.monotonic() - self._began
+
+    @contextmanager
+    def stopped_clock(self) -> Iterator[None]:
+        """Leave the time of the block out of `seconds` and of the rate of steps."""
+        entered = time.monotonic()
+        try:
+            yield
+        finally:
+            passed = time.monotonic() - entered
+            self._began += passed
+            self._logged += passed
 
     def log(self, step: int, metrics: Mapping[str, float]) -> None:
         now = time.monotonic()
@@ -289,6 +299,10 @@ class WorkerRun(Run):
     @property
     def seconds(self) -> float:
         return 0.0  # rank 0 measures time
+
+    @contextmanager
+    def stopped_clock(self) -> Iterator[None]:
+        yield
 
     def restore(self) -> dict[str, Any] | None:
         return ranks.broadcast(None)
