@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import torch
@@ -33,20 +33,54 @@ class PlayConfig:
 
 
 class NetworkEvaluator:
-    """Evaluate the positions of a batch; on a GPU it returns before the result is there."""
+    """Evaluate the positions of a batch; on a GPU it returns before the result is there.
 
-    def __init__(self, net: nn.Module, compute: Compute) -> None:
+    With `capture`, a GPU runs the network as a CUDA graph for each batch size: launching its kernels one by one takes
+    longer than the kernels. The weights must then stay in the same memory.
+    """
+
+    def __init__(self, net: nn.Module, compute: Compute, capture: bool = False) -> None:
         self.net, self.compute = net, compute
+        self._graphs: dict[int, _Graph] | None = {} if capture and compute.on_gpu else None
 
     @torch.inference_mode()
     def __call__(self, positions: PositionBatch) -> "NetworkEvaluation":
-        device = self.compute.torch_device
-        observations = torch.from_numpy(positions.observations).to(device, non_blocking=True)
-        masks = torch.from_numpy(positions.masks).to(device, non_blocking=True)
+        inputs = torch.from_numpy(positions.observations), torch.from_numpy(positions.masks)
+        if self._graphs is None:
+            return NetworkEvaluation(*self._evaluate(*self._on_device(inputs)))
+        if (graph := self._graphs.get(len(positions.masks))) is None:
+            graph = self._graphs[len(positions.masks)] = self._captured(*self._on_device(inputs))
+        for captured, new in zip(graph.inputs, inputs, strict=True):
+            captured.copy_(new, non_blocking=True)
+        graph.graph.replay()
+        return NetworkEvaluation(*graph.outputs)
+
+    def _on_device(self, inputs: Sequence[Tensor]) -> list[Tensor]:
+        return [one.to(self.compute.torch_device, non_blocking=True) for one in inputs]
+
+    def _evaluate(self, observations: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
         with self.compute.autocast():
             heads = self.net(observations)
         priors = MaskedCategorical(heads.policy, masks).probs.clamp_min(SMALLEST_PRIOR) * masks
-        return NetworkEvaluation(priors, heads.value.float().clamp(-1, 1))
+        return priors, heads.value.float().clamp(-1, 1)
+
+    def _captured(self, *inputs: Tensor) -> "_Graph":
+        device = inputs[0].device
+        warm_up, graph = torch.cuda.Stream(device), torch.cuda.CUDAGraph()  # type: ignore[no-untyped-call]
+        warm_up.wait_stream(torch.cuda.current_stream(device))
+        with torch.cuda.stream(warm_up):  # compiles, and lets cuDNN choose its algorithms
+            for _ in range(3):
+                self._evaluate(*inputs)
+        torch.cuda.current_stream(device).wait_stream(warm_up)
+        with torch.cuda.device(device), torch.cuda.graph(graph):
+            outputs = self._evaluate(*inputs)
+        return _Graph(graph, inputs, outputs)
+
+
+class _Graph(NamedTuple):
+    graph: torch.cuda.CUDAGraph
+    inputs: tuple[Tensor, ...]
+    outputs: tuple[Tensor, ...]
 
 
 class NetworkEvaluation:

@@ -1,7 +1,7 @@
 """AlphaZero: play against itself with search, train the network on what the searches found, repeat."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, ClassVar
@@ -108,7 +108,7 @@ class AlphaZeroTrainer(NetworkTrainer[AlphaZero]):
         assert isinstance(env.game, TwoPlayerGame)
         self.game: TwoPlayerGame = env.game
         self.compiled = algo.compute.compiled(self.net)
-        self.evaluator = NetworkEvaluator(algo.compute.compiled(self.acting_net), algo.compute)
+        self.evaluator = NetworkEvaluator(algo.compute.compiled(self.acting_net), algo.compute, capture=True)
         self.noise = torch.Generator(algo.compute.torch_device)
         self.noise.manual_seed(int(run.generator("noise").integers(2**62)))
         self.sampling = run.generator("sampling")
@@ -134,6 +134,11 @@ class AlphaZeroTrainer(NetworkTrainer[AlphaZero]):
 
     def start(self) -> None:
         self.past_selves.add(self.snapshot)
+
+    def warm_up_losses(self) -> Iterator[Tensor]:
+        for group in self.groups:
+            self.evaluator(group.positions).result()
+        yield self._losses(self.groups[0].buffer.blank(self.algo.batch_size))["loss"]
 
     def update(self) -> None:
         """Play `steps_per_env` moves in every game, then train on what became ready, `repeats` times on average."""

@@ -101,6 +101,16 @@ class ReplayBuffer:
         fields = [part.flatten(0, 1)[rows] for part in (self.observations, self.masks, self.policies)]
         observations, masks, policies = symmetries.transformed(fields, images.to(self.masks.device))
         values = torch.from_numpy(self.targets.ravel()[chosen]).to(self.masks.device)
+        return self._batch(observations, masks, policies, values)
+
+    def blank(self, size: int) -> TrainingBatch:
+        """Return zeros in the shapes of a sample."""
+        stored = (self.observations, self.masks, self.policies)
+        observations, masks, policies = (part.new_zeros(size, *part.shape[2:]) for part in stored)
+        return self._batch(observations, masks, policies, torch.zeros(size, device=masks.device))
+
+    @staticmethod
+    def _batch(observations: Tensor, masks: Tensor, policies: Tensor, values: Tensor) -> TrainingBatch:
         if observations.dtype == torch.float16:
             observations = observations.float()
         return TrainingBatch(observations, masks, policies.float(), values)
