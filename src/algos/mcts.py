@@ -36,7 +36,10 @@ class MctsAgent(Agent):
     def decide(self, game: TwoPlayerGame, view: Any, rng: np.random.Generator) -> Decision:  # type: ignore[override]
         root = self._search(game, view, rng)
         action, child = max(root.children.items(), key=lambda item: item[1].visits)
-        return Decision(action, {"win_rate": round(child.won / child.visits, 3), "visits": child.visits})
+        visits = np.zeros(game.num_actions, np.int32)
+        visits[list(root.children)] = [one.visits for one in root.children.values()]
+        info = {"win_rate": round(child.won / child.visits, 3), "visits": child.visits, "action_visits": visits}
+        return Decision(action, info)
 
     def analyze(self, game: TwoPlayerGame, view: Any, count: int) -> list[Line]:  # type: ignore[override]
         root = self._search(game, view, np.random.default_rng(0))

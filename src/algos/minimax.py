@@ -18,7 +18,10 @@ class MinimaxAgent(Agent):
         self._values: dict[Any, int] = {}
 
     def decide(self, game: Game, view: Any, rng: np.random.Generator) -> Decision:
-        return Decision(draw(rng, self.best_actions(game, view)), {"value": self.value(game, view)})
+        best = self.best_actions(game, view)
+        probability = np.zeros(game.num_actions, np.float32)
+        probability[best] = 1 / len(best)
+        return Decision(draw(rng, best), {"value": self.value(game, view), "action_probability": probability})
 
     def analyze(self, game: Game, view: Any, count: int) -> list[Line]:
         values = {action: self._value_of(game, view, action) for action in game.legal_actions(view)}

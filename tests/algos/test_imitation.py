@@ -8,6 +8,7 @@ import torch
 from src.algos.imitation import Imitation, LabeledBatchStream, cross_entropy, value_loss
 from src.algos.network_agent import InferenceConfig, NetworkAgent
 from src.core.errors import UserError
+from src.core.parallel import TaskPool
 from src.core.play.curriculum import Curriculum, Mixture
 from src.core.play.game import Game
 from src.envs.deployment.bots.teacher import BotTeacher
@@ -68,18 +69,24 @@ def test_the_mines_can_be_learned_on_revealed_cells_too(tmp_path: Path):
     assert everywhere != pytest.approx(hidden, rel=0.01)
 
 
-def test_the_stream_is_the_same_wherever_it_is_entered():
-    made = []
+def test_the_loss_is_the_weighted_sum_of_its_parts(tmp_path: Path):
+    settings = {"total_steps": 32, "eval_every": 32, "eval_episodes": 1}
+    fit(imitation(aux_coef=0.5, vf_coef=0.25, **settings), minesweeper(), tmp_path / "run")
+    names = ("loss", "policy_loss", "aux_loss", "value_loss")
+    total, policy, aux, value = (read_column(tmp_path / "run", f"losses/{name}")[0] for name in names)
+    assert min(policy, aux, value) > 0
+    assert total == pytest.approx(policy + 0.5 * aux + 0.25 * value)
 
+
+def test_the_stream_is_the_same_wherever_it_is_entered():
     def make(number: int) -> list[np.ndarray]:
-        made.append(number)
         return [np.full(4, number), np.arange(4) + 10 * number]
 
     settings: dict[str, Any] = {"rows": 4, "batch_size": 2, "window": 3, "repeats": 1, "device": "cpu"}
-    with LabeledBatchStream(make, 0, **settings) as stream:
+    with TaskPool(make, None) as pool:
+        stream = LabeledBatchStream(pool, lambda number: number, 0, **settings)
         whole = [stream.batch(number) for number in range(8)]
-    with LabeledBatchStream(make, 0, **settings) as stream:
-        late = stream.batch(5)
+        late = LabeledBatchStream(pool, lambda number: number, 0, **settings).batch(5)
     assert all(torch.equal(a, b) for a, b in zip(whole[5], late, strict=True))
     for number, (batch, row) in enumerate(whole):
         assert torch.equal(row // 10, batch), "fields stay together"

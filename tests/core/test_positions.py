@@ -121,5 +121,7 @@ def test_the_symmetries_of_boards():
     assert len(TicTacToe(symmetric=True).symmetries()) == 8
     assert len(make_game(5).symmetries()) == 2
     assert len(board_symmetries((2, 4, 3), 12)) == 4, "no rotation by 90 degrees"
+    with_pass = board_symmetries((1, 2, 2), 9)
+    assert with_pass[1].actions.tolist() == [2, 3, 0, 1, 6, 7, 4, 5, 8], "two kinds for each cell, and a pass"
     quarter = board_symmetries((1, 2, 2), 4)[4]
     assert quarter.actions.tolist() == [0, 2, 1, 3]

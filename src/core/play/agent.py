@@ -38,6 +38,7 @@ class Agent(ABC):
 
     needs: ClassVar[frozenset[Trait]] = frozenset()
     deterministic: bool = False  # the same view always gives the same decision
+    is_timed: bool = False  # decisions depend on the speed of the machine
     counters: ClassVar[tuple[str, ...]] = ()  # keys of `info` that an evaluation sums over a game
     games_in_step: ClassVar[int] = 1  # batch size of an evaluation; networks gain from batching
     trained_in: Any = None  # the configuration of the environment of a saved run that the agent was loaded from
@@ -45,6 +46,9 @@ class Agent(ABC):
     def check(self, game: Game) -> None:
         """Raise `UserError` if this agent cannot play `game`."""
         require_traits(self.needs, game)
+
+    def reset(self) -> None:  # noqa: B027 (most have nothing to forget)
+        """Forget earlier decisions, such as a table that a search keeps, so that later ones do not depend on them."""
 
     @abstractmethod
     def decide(self, game: Game, view: Any, rng: np.random.Generator) -> Decision:
@@ -68,6 +72,14 @@ class StoppableAgent(Protocol):
 
     def stop(self) -> None:
         """End the running analyses, which return what they have found; may be called from another thread."""
+
+
+@runtime_checkable
+class ClockAgent(Protocol):
+    """An agent that distributes the time of a game over its moves."""
+
+    def decide_by_clock(self, game: Any, view: Any, left: float, increment: float) -> Decision:
+        """Choose with `left` seconds on the clock of the player to move, which gets `increment` more after the move."""
 
 
 def require_traits(needs: frozenset[Trait], game: Game) -> None:

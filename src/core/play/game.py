@@ -36,8 +36,7 @@ class Trait(StrEnum):
     PERFECT_INFORMATION = "with perfect information"
     DETERMINISTIC = "without chance"
     ENUMERABLE = "small enough to visit every position"
-    TEACHABLE = "with a teacher to imitate"
-    LEARNED_EVALUATION = "with a search that evaluates positions by a network"  # see `LearnedEvaluation`
+    LEARNED_EVALUATION = "with a compiled search that has a learned evaluation"  # see `LearnedEvaluation`
 
 
 class Game(ABC, Generic[State, View]):
@@ -48,7 +47,7 @@ class Game(ABC, Generic[State, View]):
     """
 
     traits: ClassVar[frozenset[Trait]]
-    mirrored: ClassVar[bool] = False  # invariant under reflections of the board; actions are cells
+    mirrored: ClassVar[bool] = False  # invariant under reflections of the board; actions are cells, then others
     aux_task: ClassVar[AuxTask | None] = None  # a property of each cell for networks to predict
     has_coded_labels: ClassVar[bool] = False  # boards that a teacher labels are codes of cells, whatever is observed
     num_actions: int

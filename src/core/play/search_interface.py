@@ -93,6 +93,12 @@ def score_text(score: int) -> str:
     return f"win-in-{WIN - score}" if score > 0 else f"loss-in-{WIN + score}"
 
 
+def parse_score(text: str) -> int:
+    """Return the score of a `score_text`."""
+    result, _, number = text.rpartition("-in-")
+    return {"": 0, "win": WIN, "loss": -WIN}[result] + int(number) * (-1 if result == "win" else 1)
+
+
 def parent_score(score: int, ply_cost: int = 1) -> int:
     """Convert the score after a move to that of the position before it: negate, and take `ply_cost` from a win."""
     if score > DECIDED:
@@ -142,14 +148,17 @@ def identity(size: int, num_actions: int) -> Symmetry:
 
 
 def board_symmetries(shape: tuple[int, ...], num_actions: int) -> list[Symmetry]:
-    """Return all reflections and rotations of planes (..., H, W), the identity first; actions are cells, too."""
+    """Return all reflections and rotations of planes (..., H, W), the identity first.
+
+    Actions are cells, of one kind after the other; those after the last whole board, such as a pass, map to themselves.
+    """
     cells = np.arange(math.prod(shape)).reshape(shape)
-    actions = np.arange(num_actions).reshape(-1, *shape[-2:])
+    on_board = num_actions - num_actions % math.prod(shape[-2:])
+    actions, others = np.arange(on_board).reshape(-1, *shape[-2:]), np.arange(on_board, num_actions)
     images = []
     for transposed in (False, True) if shape[-2] == shape[-1] else (False,):
         for axes in ((), (-2,), (-1,), (-2, -1)):
             turned = [np.flip(index, axes) for index in (cells, actions)]
-            images.append(
-                Symmetry(*(index.swapaxes(-2, -1).ravel() if transposed else index.ravel() for index in turned))
-            )
+            image, moves = (index.swapaxes(-2, -1).ravel() if transposed else index.ravel() for index in turned)
+            images.append(Symmetry(image, np.concatenate([moves, others])))
     return images

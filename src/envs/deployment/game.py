@@ -35,7 +35,7 @@ class DeploymentGame(Game[GameState, GameState]):
     states are mutable, this is not a `TwoPlayerGame`.
     """
 
-    traits: ClassVar[frozenset[Trait]] = frozenset({Trait.TWO_PLAYER, Trait.PERFECT_INFORMATION, Trait.TEACHABLE})
+    traits: ClassVar[frozenset[Trait]] = frozenset({Trait.TWO_PLAYER, Trait.PERFECT_INFORMATION})
 
     @checked
     def __init__(

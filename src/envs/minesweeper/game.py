@@ -114,7 +114,7 @@ class Minesweeper(Variant, Game[Position, View]):
     An action on a revealed cell changes nothing: it is counted as invalid and rewarded with the invalid penalty.
     """
 
-    traits: ClassVar[frozenset[Trait]] = frozenset({Trait.ONE_PLAYER, Trait.TEACHABLE})
+    traits: ClassVar[frozenset[Trait]] = frozenset({Trait.ONE_PLAYER})
     aux_task: ClassVar[AuxTask | None] = AuxTask("mine")
     mirrored: ClassVar[bool] = True
     has_coded_labels: ClassVar[bool] = True

@@ -179,7 +179,10 @@ class Teacher(ABC):
         """Play one game, until its end or the rows are full; return the number of rows used."""
 
     def check(self, game: Game) -> None:
-        require(isinstance(game, Minesweeper), "this teacher plays Minesweeper only: choose another")
+        require(
+            isinstance(game, Minesweeper),
+            "this teacher plays Minesweeper only: choose another, such as agent@algo.teacher=mcts",
+        )
         assert isinstance(game, Minesweeper)
         require(
             game.encoding.planes <= BASE_PLANES,

@@ -39,6 +39,10 @@ class Bot(Agent):
         self.weights = (float(damage), float(threat), float(objective), float(to_objective), float(to_enemy))
         self._policies: WeakKeyDictionary[DeploymentGame, Policy] = WeakKeyDictionary()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the settings, for other processes."""
+        return Bot, (self.placement, *self.weights, self.explore)
+
     def check(self, game: Game) -> None:
         super().check(game)
         require(isinstance(game, DeploymentGame), "it plays the deployment wargame only")

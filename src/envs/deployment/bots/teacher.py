@@ -50,7 +50,7 @@ class BotTeacher:
 
     def check(self, game: Game) -> None:
         wargame = isinstance(game, DeploymentGame)
-        require(wargame, "this teacher plays the wargame only: choose another, teacher@algo.teacher=exact")
+        require(wargame, "this teacher plays the wargame only: choose another, such as agent@algo.teacher=mcts")
         for bot in (self.teacher, *self.others):
             bot.check(game)
 
