@@ -10,17 +10,18 @@ from typing import Any, TextIO
 import numpy as np
 from omegaconf import DictConfig
 
-from .config.cli import hydra_command, refuse_multirun
+from .config.cli import hydra_command, use_env_of_run
 from .core.errors import UserError
 from .core.files import MAX_DATA_BYTES, read_regular, write_atomic
 from .core.interrupt import MAX_LINE_LENGTH, CommandReader
-from .core.play.agent import Agent, StoppableAgent
+from .core.play.agent import Agent, ClockAgent, StoppableAgent
 from .core.play.game import Game, TwoPlayerGame
 from .core.play.game_record import ReplayedGame, read_game, write_game
 from .core.play.search_interface import DepthResult, score_text
 from .core.seeding import generator
 
 MAX_ERROR_LENGTH = 300  # characters
+MAX_SECONDS = 1_000_000  # of a clock
 
 
 class Engine:
@@ -107,9 +108,15 @@ class Engine:
         return " ".join(["legal", *sorted(self.game.move_name(self.state, action) for action in actions)])
 
     def go(self, arguments: list[str]) -> str:
-        _expect_none("go", arguments)
+        times = _times(arguments)
         self._refuse_finished()
-        action = self.agent.decide(self.agent_game, self.game.view(self.state), self.rng).action
+        view = self.game.view(self.state)
+        if not times:
+            action = self.agent.decide(self.agent_game, view, self.rng).action
+        elif isinstance(self.agent, ClockAgent):
+            action = self.agent.decide_by_clock(self.agent_game, view, *times).action
+        else:
+            raise UserError("this agent plays without a clock: type go alone, or choose agent=master")
         if action is None:
             raise UserError("the agent chose no move in this position")
         return f"bestmove {self.game.move_name(self.state, action)}"
@@ -219,13 +226,28 @@ def _number(command: str, arguments: list[str]) -> int:
     return int(arguments[0])
 
 
+def _times(arguments: list[str]) -> tuple[float, ...]:
+    """Return the seconds left and the increment, or nothing if no clock is given."""
+    if not arguments:
+        return ()
+    names, values = arguments[::2], arguments[1::2]
+    if (names == ["time"] or names == ["time", "increment"]) and len(names) == len(values):
+        try:
+            left, increment = float(values[0]), float(values[1]) if len(values) == 2 else 0.0
+        except ValueError:
+            left = increment = -1.0
+        if 0 <= left <= MAX_SECONDS and 0 <= increment <= MAX_SECONDS:
+            return left, increment
+    raise UserError("expected: go, or go time SECONDS [increment SECONDS], with numbers from 0 to 1000000")
+
+
 def _file_of(command: str, arguments: list[str]) -> Path:
     if not arguments:
         raise UserError(f"expected: {command} FILE")
     return Path(" ".join(arguments))
 
 
-@hydra_command("engine", refuse_multirun)
+@hydra_command("engine", use_env_of_run)
 def run(cfg: DictConfig) -> None:
     from .config import compose, schema
 

@@ -72,6 +72,13 @@ def test_end_of_input_ends_the_engine(lab: Lab):
         "analyze all",
         "legal 1",
         "go fast",
+        "go time",
+        "go time -1",
+        "go time nan",
+        "go time 1 increment",
+        "go time 1 time 1",
+        "go increment 1 time 1",
+        "go time 2e6",
         "eval now",
         "show me",
         "GO",
@@ -110,6 +117,31 @@ def test_moves_are_weighed_by_who_can(engine: Engine):
     assert [line.split()[1] for line in lines] == ["win"] * 3 + ["draw"] * 4
     thoughtless = Engine(TicTacToe(symmetric=True), RandomAgent(), seed=0)
     assert thoughtless.answer("analyze 3").startswith("error this agent does not score its moves")
+
+
+class Timed(RandomAgent):
+    """Plays a random move with any time, which it writes down."""
+
+    def __init__(self) -> None:
+        self.clocks: list[tuple[float, float]] = []
+
+    def decide_by_clock(self, game, view, left, increment):
+        self.clocks.append((left, increment))
+        return self.decide(game, view, np.random.default_rng(0))
+
+
+def test_agents_that_can_play_by_the_clock_of_the_caller():
+    agent = Timed()
+    engine = Engine(TicTacToe(symmetric=True), agent, seed=0)
+    for line in ("go", "go time 60", "go time 59.5 increment 0.5"):
+        assert engine.answer(line).startswith("bestmove ")
+    assert agent.clocks == [(60.0, 0.0), (59.5, 0.5)]
+
+
+def test_an_agent_without_a_clock_refuses_one(engine: Engine):
+    assert engine.answer("go time 60") == (
+        "error this agent plays without a clock: type go alone, or choose agent=master"
+    )
 
 
 def test_after_the_end_there_is_nothing_to_play(engine: Engine):

@@ -1,6 +1,8 @@
-"""Measure Quoridor: positions per second compared with OpenSpiel, and the time per move of the strongest level.
+"""Measure Quoridor: positions per second compared with OpenSpiel, the time per move of the levels, and how much of its
+time the master uses.
 
     python -m experiments.bench.quoridor
+    python -m experiments.bench.quoridor --only-time [--moves 300] [--seconds 0.1]     # the master's time alone
 
 Both count legal moves: perft(N) makes every position after N - 1 plies and asks each for its legal moves. One core.
 OpenSpiel comes with the extra `bench`.
@@ -20,8 +22,10 @@ from src.algos.alphabeta import AlphaBetaAgent
 from src.config.build import build
 from src.core.play.arena import random_opening
 from src.core.seeding import generator
+from src.envs.quoridor.agents import MasterAgent
 from src.envs.quoridor.game import Quoridor
 from src.envs.quoridor.rules import Position
+from src.envs.quoridor.search.timed_search import MAX_DEPTH
 
 KNOWN = {1: 131, 2: 16_677, 3: 2_062_264, 4: 247_569_030}
 
@@ -147,10 +151,54 @@ def measure_search(difficulty: str, repeats: int, *overrides: str) -> None:
     )
 
 
+def measure_time(moves: int, seconds: float) -> None:
+    """Play the master against itself from random openings; print how much of its time it uses and what ends a move."""
+    cfg = composed("evaluate", "env=quoridor", "agent=master", f"agent.seconds={seconds!r}")
+    game, rng = build(cfg.env, "env").game, np.random.default_rng(0)
+    used: dict[str, list[float]] = {}  # shares of the time, by what ended the search
+    games = 0
+    while sum(map(len, used.values())) < moves:
+        state = random_opening(game, 4, generator(0, "time", games))
+        agents: list[MasterAgent] = [build(cfg.agent, "agent") for _ in range(2)]
+        for agent in agents:
+            agent.decide(game, state, rng)  # loads the kernels
+        games += 1
+        while game.outcome(state) is None:
+            began = time.perf_counter()
+            decision = agents[state.ply % 2].decide(game, state, rng)
+            share = (time.perf_counter() - began) / seconds
+            decided, depth = str(decision.info["score"]).partition("-in-")[::2], decision.info["depth"]
+            if len(game.legal_actions(state)) == 1:
+                cause = "a single legal move"
+            elif decided[1]:
+                cause = f"a proven {decided[0]}"
+            else:
+                cause = "the time" if depth < MAX_DEPTH else "the greatest depth"
+            used.setdefault(cause, []).append(share)
+            assert decision.action is not None
+            state = game.play(state, decision.action)
+    every = [share for shares in used.values() for share in shares]
+    print(f"master with {seconds:g} s per move, {len(every)} moves of {games} games")
+    for cause, shares in [("all", every), *used.items()]:
+        under = sum(share < 0.5 for share in shares)
+        print(
+            f"  {cause:<20}{len(shares) / len(every):>7.1%} of the moves, {statistics.mean(shares):>7.1%} of the time "
+            f"used, {under / len(every):>6.1%} of all moves under half of it",
+            flush=True,
+        )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=5)
-    repeats = parser.parse_args().repeats
+    parser.add_argument("--moves", type=int, default=300, help="of the master against itself, at least")
+    parser.add_argument("--seconds", type=float, default=0.1, help="per move of the master")
+    parser.add_argument("--only-time", action="store_true", help="measure the master's use of time alone")
+    options = parser.parse_args()
+    measure_time(options.moves, options.seconds)
+    if options.only_time:
+        return
+    repeats = options.repeats
     compare_perft(player("hell")[1], repeats)
     print(f"search in ten middlegame positions, medians of {repeats}; branching is the depth's root of all nodes")
     for difficulty in ("easy", "normal", "hard", "hell"):

@@ -76,6 +76,7 @@ class AlphaBetaAgent(Agent):
     ) -> None:
         require(difficulty in levels, f"agent.difficulty={difficulty} is unknown: choose one of {', '.join(levels)}")
         self.level, self.nodes, self.seconds = levels[difficulty], nodes, seconds
+        self.is_timed = seconds is not None
         require(nodes is None or seconds is None, "agent.nodes and agent.seconds exclude each other: set one to null")
         level, waiting = self.level, self.level.waiting_plies
         waiting = UNLIMITED_PLIES if waiting is None else waiting

@@ -132,6 +132,21 @@ def test_an_impatient_player_makes_the_shortest_moves_only():
         assert sorted(GAME.move_name(position, action) for action in actions if action < GAME.cells) == names
 
 
+def test_a_late_wall_need_only_cost_one_step():
+    state = GAME.read_position("e4 d6 5 5 0 -")
+    walls = {
+        (ply, limit): {
+            GAME.move_name(state, action)
+            for action in GAME.candidates(state._replace(ply=ply), selective=True, waiting_plies=limit)
+            if action >= GAME.cells
+        }
+        for ply, limit in ((35, 60), (36, 60), (37, 60), (36, UNLIMITED_PLIES), (37, UNLIMITED_PLIES))
+    }
+    assert "c5h" in walls[36, 60], "it costs the opponent one step"
+    assert "d4h" in walls[37, 60]
+    assert walls[35, 60] == walls[36, UNLIMITED_PLIES] == walls[37, UNLIMITED_PLIES] == set()
+
+
 def self_play(agent: AlphaBetaAgent, seed: int) -> tuple[list[int], int]:
     """Return the actions and the outcome of a game of an agent against itself."""
     rng, state, actions = np.random.default_rng(seed), START, []

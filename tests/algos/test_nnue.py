@@ -71,6 +71,11 @@ def labeled(*rows: tuple[int, int]) -> np.ndarray:
     return records
 
 
+def one_game() -> np.ndarray:
+    """Return the records of a game."""
+    return GamePlan(GAME, FIRST_PLAYER, None, SELF_PLAY, 0, 0).play(0).records
+
+
 def saved_games(path: Path, games: int = 6, seed: int = 0) -> Path:
     plan = GamePlan(GAME, FIRST_PLAYER, None, SELF_PLAY, seed, 0)
     np.save(path, np.concatenate([plan.play(number).records for number in range(games)]))
@@ -118,8 +123,7 @@ def test_validation_loss_by_hand():
 def test_a_mirrored_batch_is_that_of_mirrored_boards():
     torch.manual_seed(0)
     net = EvaluationNetwork(EVALUATION.layers)
-    plan = GamePlan(GAME, FIRST_PLAYER, None, SELF_PLAY, 0, 0)
-    records = plan.play(0).records
+    records = one_game()
     mirror = torch.from_numpy(EVALUATION.mirrored.astype(np.int64))
     images = records.copy()
     for field, row in (("horizontal", 8), ("vertical", 8)):
@@ -133,6 +137,30 @@ def test_a_mirrored_batch_is_that_of_mirrored_boards():
     assert torch.equal(unpacked(one.bits)[:, mirror], unpacked(other.bits))
     assert one.loss(net, rows, mirror).item() == pytest.approx(other.loss(net, rows, None).item())
     assert one.loss(net, rows, None).item() != pytest.approx(other.loss(net, rows, None).item())
+
+
+def test_every_other_batch_is_mirrored_if_configured(tmp_path: Path):
+    data, losses = Dataset(EVALUATION, [one_game()], 0.5, 0.1, "cpu"), []
+    for augment in (True, False):
+        with run_in(tmp_path / str(augment)) as run:
+            trainer = NNUETrainer(nnue(augment=augment), quoridor(), run)
+            for _ in range(2):
+                trainer._train_batch(data)
+                losses.append(float(trainer.sums.pop("losses/loss")))
+    assert losses[0] == losses[2], "the first batch is as it was played"
+    assert losses[1] != pytest.approx(losses[3], rel=1e-4)
+
+
+def test_positions_are_labeled_and_held_out_as_configured(tmp_path: Path):
+    records = one_game()
+    with run_in(tmp_path) as run:
+        trainer = NNUETrainer(nnue(holdout=0.25, score_weight=0.9), quoridor(), run)
+        trainer.played = [records]
+        data = trainer._load_data()
+    expected = win_probabilities(records, score_scale(records), 0.9).tolist()
+    kept = len(records) - round(len(records) / 4)
+    assert data.targets.tolist() == expected[:kept]
+    assert data.held_out_targets.tolist() == expected[kept:]
 
 
 def test_labels_of_a_game_by_hand():
@@ -352,9 +380,9 @@ def test_the_agent_plays_and_analyzes_by_the_search_of_its_network(uninterrupted
 
 
 def test_what_does_not_fit_is_refused(tmp_path: Path):
-    with pytest.raises(UserError, match="it needs a game with a search that evaluates positions by a network"):
+    with pytest.raises(UserError, match="it needs a game with a compiled search that has a learned evaluation"):
         require_traits(NNUE.needs, TicTacToe(symmetric=True))
-    with pytest.raises(UserError, match="it plays Quoridor on 9x9 with at most 10 walls"):
+    with pytest.raises(UserError, match=r"on 9x9 .* not on 5x5 with 3: set env\.game\.size=9 .* ppo learn it"):
         nnue().check(quoridor(make_game(5, walls=3, ply_limit=50)), NO_CURRICULUM)
     with pytest.raises(UserError, match=r"algo=nnue learns from itself alone: set curriculum=none"):
         nnue().check(quoridor(), Curriculum({"easy": lambda env: quoridor()}, 0.5))

@@ -68,7 +68,8 @@ class EvaluationAgent(Agent):
         names = {f"{layer}.{kind}" for layer in LAYERS for kind in ("weight", "bias")}
         require(weights.keys() == names, f"the weights are {sorted(weights)}, expected {sorted(names)}")
         self.weights, self.play = dict(weights), play
-        self.deterministic = play.seconds is None
+        self.is_timed = play.seconds is not None
+        self.deterministic = not self.is_timed
         self._player: Any = None  # the agent of the game
 
     def check(self, game: Game) -> None:
@@ -84,6 +85,10 @@ class EvaluationAgent(Agent):
     ) -> list[Line]:
         lines: list[Line] = self._agent(game).analyze(game, view, count, report)
         return lines
+
+    def reset(self) -> None:
+        if self._player is not None:
+            self._player.reset()
 
     def stop(self) -> None:
         if self._player is not None:

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from ...core.ranges import Bounds, Count, Fraction, Positive, checked
 from ...core.seeding import draw
 from .game import Quoridor
 from .rules import Position
+from .search.clock import Budget, move_budget
 from .search.deepening import SearchFeatures, SearchOptions, TimedSearch
 from .search.nnue import MAX_WALLS, SIZE, find_network, load_network
 
@@ -74,18 +75,34 @@ class MasterAgent(Agent):
         )
         self.network = load_network(find_network(network))
         self.seconds, self.nodes, self.threads, self.options, self.features = seconds, nodes, threads, search, features
+        self.is_timed = seconds is not None
         self._own = threading.local()  # a search per thread
         self._running: list[tuple[TimedSearch, threading.Event]] = []  # analyses, and whether they were stopped
 
     def check(self, game: Game) -> None:
         super().check(game)
-        fits = isinstance(game, Quoridor) and game.size == SIZE and game.walls <= MAX_WALLS
-        require(fits, f"it plays Quoridor on {SIZE}x{SIZE} with at most {MAX_WALLS} walls per player only")
+        known = f"it plays Quoridor on {SIZE}x{SIZE} with at most {MAX_WALLS} walls per player"
+        require(isinstance(game, Quoridor), f"{known} only")
+        assert isinstance(game, Quoridor)
+        require(
+            game.size == SIZE and game.walls <= MAX_WALLS,
+            f"{known}, not on {game.size}x{game.size} with {game.walls}: set env.game.size={SIZE} and env.game.walls "
+            f"to at most {MAX_WALLS}; alphabeta plays every size, alphazero and ppo learn it",
+        )
 
     def decide(self, game: Game, view: Position, rng: np.random.Generator) -> Decision:
         assert isinstance(game, Quoridor)
+        return self._decide(game, view, Budget(None, self.seconds), self.nodes)
+
+    def decide_by_clock(self, game: Game, view: Position, left: float, increment: float) -> Decision:
+        assert isinstance(game, Quoridor)
+        return self._decide(game, view, move_budget(left, increment, view.ply), None)
+
+    def _decide(self, game: Quoridor, view: Position, budget: Budget, nodes: int | None) -> Decision:
+        if nodes is None and len(game.legal_actions(view)) == 1:
+            budget = Budget(0.0, 0.0)
         search = self.search_of_thread(game)
-        *_, result = search.deepen(view, self.seconds, self.nodes)
+        *_, result = search.deepen(view, budget.limit, nodes, aim=budget.aim)
         action = result.line[0]
         search.remember(game.play(view, action))
         info = {
@@ -140,6 +157,17 @@ class MasterAgent(Agent):
                 score, line = WIN * outcome_for_seat(game.to_move(after), outcome), ()
             others.append((parent_score(score), (action, *line)))
         return sorted(others, key=lambda scored: -scored[0])
+
+    def reset(self) -> None:
+        if (search := getattr(self._own, "search", None)) is not None:
+            search.start_game()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickle the settings and the network, for other processes."""
+        return vars(self) | {"_own": None, "_running": []}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state | {"_own": threading.local()})
 
     def search_of_thread(self, game: Quoridor) -> TimedSearch:
         """Return the search of this thread."""

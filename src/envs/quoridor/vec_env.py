@@ -233,7 +233,7 @@ class VecQuoridor(MaskedVectorEnv[np.ndarray]):
         """Run a kernel over all games."""
         run_in_spans(partial(kernel, *arguments), self.num_envs, GAMES_PER_THREAD)
 
-    def _observe(self) -> np.ndarray:
+    def observe(self) -> np.ndarray:
         return self._observations
 
     def _final_observation(self, i: int) -> np.ndarray:

@@ -44,6 +44,7 @@ def steps(env: QuoridorEnv) -> None:
 def positions(env: QuoridorEnv) -> None:
     """Search with a network, and play many games at once."""
     game = env.game
+    assert isinstance(game, Quoridor)
     batch, start = game.positions(1, 2), game.initial(np.random.default_rng(0))
     batch.set_roots([0], [start])
     first = batch.masks.argmax(axis=1)

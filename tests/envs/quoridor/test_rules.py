@@ -133,7 +133,10 @@ def test_an_illegal_action_is_refused(drawn, action):
 def test_the_end():
     game = make_game(ply_limit=10)
     last = game.read_position("e8 a9 10 10 9 -")  # player 2 to move on the last ply
-    assert game.outcome(game.play(last, game.parse_move(last, "a8"))) == 0
+    drawn = game.play(last, game.parse_move(last, "a8"))
+    assert game.outcome(drawn) == 0
+    assert game.legal_actions(drawn) == []
+    assert game.perft(drawn, 1) == 0
     win = game.read_position("e8 a9 10 10 8 -")
     assert game.outcome(game.play(win, game.parse_move(win, "e9"))) == 1
     goal = game.read_position("e5 a2 10 10 9 -")

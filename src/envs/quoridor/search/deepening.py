@@ -19,6 +19,7 @@ from ....core.ranges import Bounds, NonNegativeInt, check_fields
 from ..rules import Position, line_actions, load_position, new_board
 from . import timed_search
 from .alphabeta import INFINITY, NO_MOVE
+from .clock import extension
 from .evaluation import position_key
 from .nnue import SIZE, Network
 from .timed_search import AGE, BEFORE, MAX_DEPTH, NODE_LIMIT, NODES, PAST, STOP, STOPPED, negamax, new_tree
@@ -135,12 +136,18 @@ class TimedSearch:
         self._can_stop = self._is_stopped = False
 
     def deepen(
-        self, state: Position, seconds: float | None = None, nodes: int | None = None, depth: int = MAX_DEPTH
+        self,
+        state: Position,
+        seconds: float | None = None,
+        nodes: int | None = None,
+        depth: int = MAX_DEPTH,
+        aim: float | None = None,
     ) -> Generator[DepthResult, None, None]:
         """Yield the result of every depth until the budget is used or a deeper search cannot change it.
 
         The first depth is always searched. It may have to load or compile the kernels, which takes none of the time.
-        `nodes` limits the main thread; the results count the nodes of all threads.
+        `nodes` limits the main thread; the results count the nodes of all threads. With `aim` no depth is begun after
+        as many seconds, times `extension`.
         """
         with self._lock:
             settings = self.main.tree.settings
@@ -150,17 +157,20 @@ class TimedSearch:
             began = time.perf_counter()
             result = DepthResult(1, score, line, int(settings[NODES]), 0.0)
             yield result
+            results = [result]
             settings[NODE_LIMIT] = UNLIMITED if nodes is None else nodes
             self._can_stop = True
-            if self._is_stopped:
-                return
             left = None if seconds is None else seconds - (time.perf_counter() - began)
+            if self._is_stopped or (left is not None and left <= 0):
+                return
             with self._stopped_after(left), self._helped(state):
                 while result.depth < depth and not settings[STOPPED]:
                     if result.score > DECIDED and self.features.proofs:
                         break
                     if abs(result.score) > DECIDED and result.depth >= WIN - abs(result.score):
                         break  # the end of the game is within the depth; without proofs a win may rest on omitted moves
+                    if aim is not None and time.perf_counter() - began >= aim * extension(results):
+                        break
                     score, line = self._search(state, result.depth + 1)
                     if settings[STOPPED]:
                         score = result.score  # the depth was not finished: keep the score of the one before
@@ -168,6 +178,7 @@ class TimedSearch:
                         total = sum(int(worker.tree.settings[NODES]) for worker in self.workers)
                         result = DepthResult(result.depth + 1, score, line, total, time.perf_counter() - began)
                         yield result
+                        results.append(result)
 
     def stop(self) -> None:
         """End the running search at its next node, but not before depth 1; may be called from another thread."""
@@ -175,13 +186,17 @@ class TimedSearch:
         if self._can_stop:
             self.main.stop()
 
+    def start_game(self) -> None:
+        """Forget the positions of the game, the table and the move ordering."""
+        self._past.clear()
+        self.table[:] = 0
+        for worker in self.workers:
+            worker.start_game()
+
     def remember(self, state: Position) -> None:
         """Add a position of the game, so that the search does not return to it."""
         if self._past and not _may_follow(self._past[-1], state):  # a new game must not depend on those before
-            self._past.clear()
-            self.table[:] = 0
-            for worker in self.workers:
-                worker.start_game()
+            self.start_game()
         if not self._past or self._past[-1] != state:
             self._past.append(state)
 
@@ -210,7 +225,7 @@ class TimedSearch:
         if seconds is None:
             yield
             return
-        timer = threading.Timer(max(seconds, 0.0), self.stop)
+        timer = threading.Timer(seconds, self.stop)
         timer.daemon = True
         timer.start()
         try:

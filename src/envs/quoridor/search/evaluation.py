@@ -12,6 +12,7 @@ FACTORS = ("path", "endgame", "walls", "mobility", "efficiency")
 CLOSE = 3  # steps from the goal at which the endgame begins
 MIN_GAIN = 2  # steps that a wall must gain in a selective search
 MAX_LAG = 1  # ... unless the player to move is behind by more than this
+LATE_PLIES = 24  # ... and unless the player to move may not wait any more after so many plies
 LAST_STEPS = 1  # ... and unless the opponent is this close to its goal: then every blocking wall counts
 WALL_PERCENT = 20  # share of walls among the moves of playouts, while there are walls in hand
 
@@ -157,12 +158,13 @@ def list_candidates(board: Any, selective: bool, waiting_plies: int, out: np.nda
     A wall that costs the opponent one step is no better than a step, and is used up. So it must cost two, unless the
     player to move is behind or the opponent is about to win. Selective pawn moves do not retreat; otherwise a player in
     front of a corridor that the opponent can close would move back and forth, with its loss always just beyond the
-    search depth. From the ply `waiting_plies` on they lead as close to the goal as possible: two players who both wait
-    for the other to commit itself would never end the game.
+    search depth. Two players who both wait for the other to commit itself would never end the game: in the
+    `LATE_PLIES` before the ply `waiting_plies` and after it a wall need only cost one step, which ends most waits, and
+    from then on pawn moves lead as close to the goal as possible.
     """
     me, cells, count = board.ply & 1, board.size * board.size, 0
     mine, theirs = distance(board, me), distance(board, 1 - me)
-    enough = 1 if mine - theirs > MAX_LAG else MIN_GAIN
+    enough = 1 if mine - theirs > MAX_LAG or board.ply >= waiting_plies - LATE_PLIES else MIN_GAIN
     plausible = list_plausible(board, out)
     fewest = steps_left(board, closest(board, out, plausible, 0)) if selective else 0
     most = max(fewest, mine) if board.ply < waiting_plies else fewest
