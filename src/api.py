@@ -14,6 +14,7 @@ import gymnasium
 import hydra
 from omegaconf import DictConfig, OmegaConf
 
+from .config import extensions
 from .config.build import build
 from .config.cli import quote_value
 from .config.compose import build_env, compose_train, own_hydra
@@ -31,9 +32,19 @@ from .train import train as train_in
 if TYPE_CHECKING:
     from .envs.pettingzoo_env import GameAEC
 
-__all__ = ["compose", "evaluate", "load_agent", "make", "make_aec", "make_agent", "make_vec", "train"]
+__all__ = ["add_config_dir", "compose", "evaluate", "load_agent", "make", "make_aec", "make_agent", "make_vec", "train"]
 
 register_envs()
+
+
+def add_config_dir(folder: str | Path) -> None:
+    """Add the config groups of an extension, such as mine/conf, and the modules beside it, like --config-dir.
+
+    From then on all functions here know its options, and may build the classes that these name; its environments are
+    registered in Gymnasium.
+    """
+    extensions.add_config_dir(folder)
+    register_envs()
 
 
 def make(env_id: str, *overrides: str, render_mode: str | None = None, **settings: Any) -> Any:

@@ -2,11 +2,11 @@
 
 from omegaconf import DictConfig
 
-from .config.cli import hydra_command, refuse_multirun
+from .config.cli import hydra_command, use_env_of_run
 from .core.errors import require
 
 
-@hydra_command("play_local", refuse_multirun)
+@hydra_command("play_local", use_env_of_run)
 def run(cfg: DictConfig) -> None:
     from pathlib import Path
 

@@ -1,7 +1,7 @@
-"""Register an environment in Gymnasium for every file in conf/env."""
+"""Register an environment in Gymnasium for every option of the group `env`."""
 
 from .config import CONF
-from .core.package import INSTALLED, ROOT
+from .core.package import INSTALLED, ROOT, config_dirs
 
 VERSION = 0
 
@@ -16,7 +16,7 @@ def register_envs() -> None:
     """Register all environments; the modules that they need are imported by `gymnasium.make`."""
     import gymnasium
 
-    for path in sorted((CONF / "env").glob("*.yaml")):
+    for path in [path for folder in (CONF, *config_dirs()) for path in sorted((folder / "env").glob("*.yaml"))]:
         name = env_id(path.stem)
         if name not in gymnasium.registry:
             gymnasium.register(

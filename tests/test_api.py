@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import gymnasium
 import hydra
@@ -21,7 +22,7 @@ from src.core.errors import UserError
 from src.core.package import canonical, command, locate
 from src.envs.masked_env import MaskedDiscrete
 from src.registration import env_id
-from tests.lab import ROOT
+from tests.lab import ROOT, python
 
 NAMES = sorted(path.stem for path in (CONF / "env").glob("*.yaml"))
 ONE_EACH = ("deployment_mirror", "minesweeper_8x8", "quoridor", "tictactoe")
@@ -41,6 +42,20 @@ def test_classes_are_the_same_under_both_names():
         "src.x",
         "python -m src.train",
     )
+
+
+def test_the_names_that_extensions_build_on():
+    """They are a promise: removing or renaming one breaks extensions."""
+    names = """Agent Decision Game Heads LearnerConfig NetworkLearnerConfig NetworkTrainer OutcomeReward SoloEnv Trainer
+    Trait TwoPlayerGame UserError VersusEnv add_config_dir load_agent make make_aec make_agent make_vec"""
+    boardlab = importlib.import_module("boardlab")
+    assert boardlab.__all__ == names.split()
+    assert all(callable(getattr(boardlab, name)) for name in boardlab.__all__)
+    assert boardlab.UserError is UserError
+    with pytest.raises(AttributeError, match="Chess"):
+        _ = boardlab.Chess
+    imported = "import sys, src; print('torch' in sys.modules or 'gymnasium' in sys.modules)"
+    assert python("-c", imported).stdout == "False\n", "a command imports them when it needs them"
 
 
 @pytest.mark.parametrize("name", ENVS)
@@ -79,6 +94,17 @@ def test_vector_environments_are_compiled():
     observations, info = envs.reset(seed=0)
     assert observations.shape[0] == 3
     assert info["action_mask"].shape == (3, 64)
+
+
+@pytest.mark.parametrize("name", ONE_EACH)
+def test_a_restored_batch_is_observed(name: str):
+    envs: Any = api.make_vec(name, num_envs=12)
+    envs.reset(seed=1)
+    played = envs.step(envs.action_masks().argmax(1))[0].copy()
+    saved = envs.state()
+    envs.reset(seed=2)
+    envs.load_state(saved)
+    assert np.array_equal(envs.observe(), played)
 
 
 def test_settings_and_overrides_reach_the_environment():
@@ -156,6 +182,7 @@ def test_train_writes_below_the_current_folder(tmp_path: Path, monkeypatch: pyte
 @pytest.mark.filterwarnings("ignore:Observation")  # masked observations are dictionaries
 def test_two_player_games_keep_the_rules_of_pettingzoo(name: str):
     env = api.make_aec(name)
+    assert str(env.metadata["name"]).partition("_")[0] in name
     api_test(env, num_cycles=100)
     seed_test(lambda: api.make_aec(name), num_cycles=20)
 

@@ -141,12 +141,10 @@ def test_the_examples_of_extensions_run(lab: Lab):
         path = lab.folder / example.splitlines()[0].removeprefix("# ")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(example)
-    shown = re.findall(r"^PYTHONPATH=(\S+) python -m src\.(\w+) (.*)$", EXTEND.read_text(), re.MULTILINE)
-    assert len(shown) == 5
-    for folder, module, words in shown:
-        quiet = ["logger=csv"] if module == "train" else []
-        environment = {"PYTHONPATH": f"{ROOT}:{folder}", "BOARDLAB_TRUST": "averages,linear,center"}
-        lab.succeed(module, *words.split(), *quiet, environment=environment)
+    shown = re.findall(r"^python -m src\.(\w+) (--config-dir.*)$", EXTEND.read_text(), re.MULTILINE)
+    assert len(shown) == 6
+    for module, words in shown:
+        lab.succeed(module, *words.split(), *(["logger=csv"] if module == "train" else []))
 
 
 @pytest.mark.slow

@@ -46,3 +46,26 @@ def test_deterministic_players_meet_after_random_openings():
     table = load_agent(str(SHIPPED), "best")
     score = api.evaluate(table, "tictactoe", table, episodes=20, opening_plies=2).total
     assert score.wins == score.losses, "each opening was played from both seats"
+
+
+def test_a_run_plays_in_the_environment_of_its_training(lab: Lab):
+    run = ("agent=trained", f"agent.run={ROOT}/experiments/minesweeper_8x8")
+    lab.succeed("evaluate", *run, "episodes=2", "env.config.mine_count=1", "json=easy.json")
+    assert read_json(lab.folder / "easy.json")["env"] == "minesweeper_8x8"
+    assert read_json(lab.folder / "easy.json")["win_rate"] == 1.0, "with a single mine"
+    lines = "position startpos\nwrite\nquit\n"
+    assert "position seed" in lab.succeed("engine", *run, stdin=lines).stdout
+    assert "10 mines" in lab.succeed("play_local", *run, stdin="q\n").stdout
+    refused = lab.refuse("evaluate", *run, "env=tictactoe")
+    assert "leave out env=... to play in the environment of its training, minesweeper_8x8" in refused.stderr
+
+
+def test_settings_of_a_run_are_those_of_its_evaluation(lab: Lab):
+    few = ("algo.episodes=20", "algo.eval_every=20", "evaluation.episodes=2", "logger=csv")
+    run = lab.train("env.game.symmetric=false", *few)
+    other = lab.train("env.seat=first", *few)
+    for words in (("agent=trained", f"agent.run={run}"), ("opponent=trained", f"opponent.run={run}")):
+        lab.succeed("evaluate", *words, "episodes=2", "opening_plies=1")
+    refused = lab.refuse("evaluate", "env=tictactoe", "agent=trained", f"agent.run={run}")
+    assert "leave out env=..." in refused.stderr
+    lab.succeed("evaluate", "env=tictactoe", "agent=trained", f"agent.run={other}", "episodes=2")

@@ -115,7 +115,7 @@ COMPOSED = [
     *([f"{group}={name}"] for group in ("algo", "curriculum", "logger") for name in options(group)),
     *(["algo=ppo", f"net@algo.net={name}", "env=deployment"] for name in options("net")),
     ["algo=ppo", "env=deployment", "tuned=none", "+net@net_defaults.custom=units"],
-    *(["algo=imitation", f"teacher@algo.teacher={name}"] for name in options("teacher")),
+    *(["algo=imitation", "env=minesweeper_8x8", f"teacher@algo.teacher={name}"] for name in options("teacher")),
     *(opponents(name) for name in FEW_AGENTS),
     *(
         ["env=deployment", f"agent/placement@env.baselines.greedy.placement={name}"]

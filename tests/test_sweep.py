@@ -257,3 +257,7 @@ def test_what_would_run_is_shown_of_one_run(flags: tuple[str, ...]):
     with pytest.raises(UserError, match="shows a single run: leave out -m, and give one value"):
         cli.train_arguments(["-m", "seed=1,2", *flags])
     cli.train_arguments(["seed=1", *flags])
+
+
+def test_the_short_flag_of_cfg_is_not_read_as_a_folder():
+    assert cli.add_extensions(["-c", "job", "seed=1"]) == ["--cfg=job", "seed=1"]

@@ -13,6 +13,7 @@ from src.algos.selection import selection_metrics
 from src.config import CONF, schema
 from src.config.build import build
 from src.config.compose import resolved, validate
+from src.core.package import CONFIG_DIRS
 from src.core.play.agent import OpponentPool, RandomAgent
 from src.core.play.arena import evaluate, walk_replies, wilson_interval
 from src.core.runs.run import Run
@@ -50,11 +51,12 @@ def test_every_pair_that_fits_is_tuned_or_has_a_reason():
     page = (CONF / "tuned" / "README.md").read_text()
     needs = {name: get_object(composed(f"algo={name}").algo._target_).needs for name in options("algo")}
     games = {name: build(composed(f"env={name}").env, "env").game for name in options("env")}
+    own = [name for name in options("tuned") if not name.startswith("other_")]
     pairs = {(env, algo) for env, game in games.items() for algo in needs if needs[algo] <= game.traits}
     missing = [
         f"{env}_{algo}"
         for env, algo in sorted(pairs)
-        if src.config.resolvers.tuned(env, algo) not in options("tuned") and f"`{env}_{algo}`" not in page
+        if src.config.resolvers.tuned(env, algo) not in own and f"`{env}_{algo}`" not in page
     ]
     assert not missing
 
@@ -65,11 +67,19 @@ def test_every_pair_that_fits_is_tuned_or_has_a_reason():
         ("minesweeper_16x16", "ppo", "minesweeper_ppo"),
         ("deployment_classic_mirror", "imitation", "deployment_imitation"),
         ("quoridor", "ppo", "quoridor_ppo"),
-        ("connect_four", "ppo", "connect_four_ppo"),
+        ("connect_four", "ppo", "other_ppo"),
+        ("connect_four", "qlearning", "connect_four_qlearning"),
     ],
 )
 def test_variants_of_a_game_share_its_tuned_settings(env: str, algo: str, expected: str):
     assert src.config.resolvers.tuned(env, algo) == expected
+
+
+def test_an_extension_tunes_its_own_games(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "tuned").mkdir()
+    (tmp_path / "tuned/connect_four_ppo.yaml").touch()
+    monkeypatch.setenv(CONFIG_DIRS, str(tmp_path))
+    assert src.config.resolvers.tuned("connect_four", "ppo") == "connect_four_ppo"
 
 
 @pytest.mark.parametrize(
@@ -96,10 +106,10 @@ def test_a_choice_on_the_command_line_wins(overrides: list[str], key: str, expec
 
 
 @pytest.mark.parametrize(
-    "file", sorted((CONF / "tuned").glob("*/*.yaml")), ids=lambda file: f"{file.parent.name}-{file.stem}"
+    "file", sorted((CONF / "tuned").glob("[!o]*/*.yaml")), ids=lambda file: f"{file.parent.name}-{file.stem}"
 )
 def test_every_file_of_a_device_is_used(file: Path):
-    """Each value of the file is in the composition of an env and a device that it is for."""
+    """Each value of the file is in the composition of an env and a device that it is for; other_ppo is for others."""
     game, algo = file.parent.name.split("_", 1)
     env, _, device = file.stem.rpartition("_")
     name = env or min((name for name in options("env") if name.startswith(game)), key=len)

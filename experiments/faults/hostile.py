@@ -48,6 +48,7 @@ HOSTILE = {
     "digits": "seed: " + "9" * 10_000,
     "date": "seed: 2001-01-01",
     "key": "{1: 2}",
+    "defaults": "env: {defaults: [_self_, /../../elsewhere@_global_]}\n",  # Hydra would compose that file
 }
 EXPLOIT = {  # a class of ours whose argument imports a module
     "_target_": "src.algos.maskable_ppo.model.Model",

@@ -62,7 +62,8 @@ def get_object(name: Any, path: str) -> Any:
     try:
         return resolve_name(locate(name))
     except Exception as error:  # whatever the module does when it is imported
-        raise UserError(f"{path}._target_={ranges.shown(name)} cannot be imported: {error}") from error
+        advice = "; --config-dir=mine/conf imports from mine" if isinstance(error, ModuleNotFoundError) else ""
+        raise UserError(f"{path}._target_={ranges.shown(name)} cannot be imported: {error}{advice}") from error
 
 
 def _check_arguments(node: DictConfig, path: str) -> None:

@@ -32,6 +32,7 @@ from ..core.runs.config_file import CONFIG
 from ..core.runs.console import printable
 from . import CONF, resolvers  # noqa: F401 (registers them)
 from .errors import UserExit, exit_on_user_error, user_message
+from .extensions import add_config_dir
 
 Rewrite = Callable[[list[str]], list[str]]  # of the command-line arguments
 Task = Callable[[DictConfig], Any]
@@ -50,6 +51,7 @@ SWEEP_KEYS = (
     "hydra.sweeper.*",
     "hydra.launcher.*",
 )
+OF_RUN = "of_run"  # option of env and reward: what a saved run was trained in
 GROUP_ALIASES = {  # Hydra's names for groups that conf/ configures
     "hydra/sweeper=optuna": "hparams_search=optuna",
     "hydra/launcher=joblib": "launcher=joblib",
@@ -80,7 +82,7 @@ def launch(main: Callable[[], object], rewrite: Rewrite = lambda arguments: argu
     os.environ["HYDRA_FULL_ERROR"] = "1"  # otherwise Hydra prints the traceback itself and exits
     share_config_store()
     try:
-        sys.argv[1:] = rewrite(sys.argv[1:])
+        sys.argv[1:] = rewrite(add_extensions(sys.argv[1:]))
         flags = _check_flags(sys.argv[1:])
         require(flags.cfg or not flags.package, f"--package={flags.package} is a part of --cfg: add --cfg job")
         rerun = flags.experimental_rerun
@@ -122,12 +124,24 @@ def show_package(main: Callable[[], object], package: str) -> None:
 def _check_flags(arguments: list[str]) -> argparse.Namespace:
     """Report unknown flags in one line, where Hydra's parser would also print its usage."""
     parser = hydra_utils.get_args_parser()
-
-    def refuse(message: str) -> NoReturn:
-        raise UserError(f"{message}: see --help, and write flags such as -m first")
-
-    parser.error = refuse  # type: ignore[method-assign]
+    parser.error = _refuse_flag  # type: ignore[method-assign]
     return parser.parse_args(arguments)
+
+
+def _refuse_flag(message: str) -> NoReturn:
+    raise UserError(f"{message}: see --help, and write flags such as -m first")
+
+
+def add_extensions(arguments: list[str]) -> list[str]:
+    """Add the folders given by --config-dir, for worker processes and hints too; return the other arguments."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--config-dir", "-cd", action="append", default=[])
+    parser.add_argument("-c", dest="cfg")  # else it would be read as the beginning of -cd
+    parser.error = _refuse_flag  # type: ignore[method-assign]
+    found, others = parser.parse_known_args(arguments)
+    for folder in found.config_dir:
+        add_config_dir(folder)
+    return others if found.cfg is None else [f"--cfg={found.cfg}", *others]
 
 
 def group_options(group: str) -> list[str]:
@@ -164,8 +178,35 @@ def require_hydra_keys(arguments: list[str], allowed: tuple[str, ...]) -> None:
 
 def expand_opponent(arguments: list[str]) -> list[str]:
     """Expand `opponent=x` to Hydra's `agent@opponent=x`: both are options of the group `agent`."""
+    words = [f"agent@{argument}" if argument.startswith("opponent=") else argument for argument in arguments]
+    return use_env_of_run(words)
+
+
+def use_env_of_run(arguments: list[str]) -> list[str]:
+    """Play in the environment of the run that `agent=trained` or `opponent=trained` loads, unless `env=` is given.
+
+    Its configuration is added to Hydra's store as options of env and reward, so that their settings can be overridden.
+    """
     refuse_multirun(arguments)
-    return [f"agent@{argument}" if argument.startswith("opponent=") else argument for argument in arguments]
+    given = dict(word.split("=", 1) for word in arguments if "=" in word)
+    keys = {"agent": "agent.run", "agent@opponent": "opponent.run"}
+    trained = [key for group, key in keys.items() if given.get(group) == "trained" and key in given]
+    runs = [Path(given[key].strip("'\"")) for key in trained]
+    if "env" in given or not runs or not (runs[0] / CONFIG).is_file():
+        return arguments
+    from .load import load_config  # a slow import
+
+    saved, words = load_config(runs[0]), []
+    require("env" in saved, f"{runs[0]} is not a run of training: its config.yaml has no env")
+    names = saved.get("composition", {})
+    for group in ("reward", "env"):
+        if group in saved and group not in given:
+            node = saved[group]
+            if group == "env" and "reward" in saved and node.get("reward") == saved.reward:
+                node.reward = "${reward}"
+            ConfigStore.instance().store(group=group, name=OF_RUN, node=node)
+            words += [f"{group}={OF_RUN}", f"++composition.{group}={quote_value(str(names.get(group, OF_RUN)))}"]
+    return [*arguments, *words]
 
 
 def apply_group_aliases(arguments: list[str]) -> list[str]:

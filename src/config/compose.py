@@ -26,12 +26,13 @@ from ..core.play.agent import Agent, OpponentPool, SelfPlay, require_traits
 from ..core.play.arena import require_openings
 from ..core.play.game import Game
 from ..core.play.past_selves import PastSelves
+from ..core.runs.config_file import read_config
 from ..core.runs.report import require_measured
 from ..core.runs.run import has_learner
 from . import CONF
 from .build import WrongClassError, build, get_object, plain, require_class
 from .errors import user_message
-from .resolvers import accelerator, tuned
+from .resolvers import accelerator, is_option, tuned
 from .schema import Train
 
 log = logging.getLogger(__name__)
@@ -140,7 +141,7 @@ def prepare(cfg: DictConfig, directory: Path) -> tuple[Any, Any, Any, Any]:
 def require_tuned(names: DictConfig) -> None:
     """Raise `UserError` if tuned settings named by the user do not exist; the default ones are optional."""
     name, usual = names.get("tuned"), tuned(str(names.env), str(names.algo))
-    if name in (None, usual) or (CONF / "tuned" / f"{name}.yaml").is_file():
+    if name in (None, usual) or is_option("tuned", str(name)):
         return
     prefix = str(name).removesuffix(str(names.algo))  # an experiment may set tuned to <experiment>_${algo}
     fitting = sorted(file.stem.removeprefix(prefix) for file in (CONF / "tuned").glob(f"{prefix}*.yaml"))
@@ -231,9 +232,11 @@ def build_agent(role: str, cfg: DictConfig, game: Game) -> Agent:
     try:
         agent.check(game)
     except UserError as error:
-        raise UserError(
-            f"{role}={names[role]} cannot play env={names.env}: {error}; {role}=random always fits"
-        ) from error
+        advice = f"{role}=random always fits"
+        if agent.trained_in not in (None, plain(cfg.env)):
+            trained = read_config(Path(cfg[role].run)).get("composition", {}).get("env")
+            advice = f"leave out env=... to play in the environment of its training{f', {trained}' if trained else ''}"
+        raise UserError(f"{role}={names[role]} cannot play env={names.env}: {error}; {advice}") from error
     playable = role == "opponent" or not isinstance(agent, SelfPlay | OpponentPool)
     require(playable, f"{role}={names[role]} is an opponent for training only: choose another, such as random")
     return agent

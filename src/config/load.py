@@ -10,12 +10,13 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from ..core.errors import UserError, require
+from ..core.package import config_dirs
 from ..core.play.agent import Agent
 from ..core.runs import checkpoint
 from ..core.runs.config_file import CONFIG, read_config
 from ..core.runs.run import checkpoint_path
 from . import CONF
-from .build import build, plain
+from .build import build, plain, require_class
 from .targets import Targets
 
 MAX_NESTED_RUNS = 4  # runs that an agent may load, one within the other
@@ -47,6 +48,8 @@ def _load_agent(directory: Path, checkpoint_name: str, changes: dict[str, Any]) 
         node = OmegaConf.merge(config.algo, changes)
     except OmegaConfBaseException as error:
         raise UserError(f"agent.changes does not fit the algo of the run: {' '.join(str(error).split())}") from error
+    for key in getattr(require_class(node, "algo"), "not_for_play", ()):
+        node[key] = None
     algo = build(node, "algo")
     with checkpoint.as_checkpoint_errors(config.algo._target_, path):
         agent: Agent = algo.load_agent(saved["learner"])
@@ -55,7 +58,7 @@ def _load_agent(directory: Path, checkpoint_name: str, changes: dict[str, Any]) 
 
 
 def load_config(directory: Path) -> DictConfig:
-    """Load the saved configuration of a run, in which only classes that conf/ names are allowed."""
+    """Load the saved configuration of a run, in which only `allowed_targets` may be named."""
     path, config = directory / CONFIG, read_config(directory)
     for value in _strings(config):
         require("${" not in value, f"{path} contains the interpolation {value}: a saved configuration must be resolved")
@@ -70,9 +73,14 @@ def require_known_targets(cfg: DictConfig) -> None:
     allowed_targets().check({str(key): value for key, value in plain.items()}, "the configuration")
 
 
-@cache
 def allowed_targets() -> Targets:
-    return Targets(CONF)
+    """Return the classes that conf/ and the present extensions name."""
+    return targets_in(CONF, *config_dirs())
+
+
+@cache
+def targets_in(*folders: Path) -> Targets:
+    return Targets(*folders)
 
 
 def _strings(node: Any) -> Iterator[str]:

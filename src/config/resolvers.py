@@ -6,7 +6,7 @@ from pathlib import Path
 
 from omegaconf import OmegaConf
 
-from ..core.package import ROOT
+from ..core.package import ROOT, config_dirs
 from . import CONF
 
 
@@ -16,10 +16,25 @@ def accelerator(device: str) -> str:
 
 
 def tuned(env: str, algo: str) -> str:
-    """Return the option of the group `tuned` for a pair: of this env, or of the game that it is a variant of."""
+    """Return the option of the group `tuned` for a pair: of this env, of its game, or of any other game."""
+    return _of_variant("tuned", env, f"_{algo}", f"other_{algo}")
+
+
+def teacher_of(env: str) -> str:
+    """Return the option of the group `agent` that is the teacher in an env, or in the game that it is a variant of."""
+    return f"teacher_of/{_of_variant('agent/teacher_of', env)}"
+
+
+def is_option(group: str, name: str) -> bool:
+    """Return whether conf/ or an extension has an option."""
+    return any((folder / group / f"{name}.yaml").is_file() for folder in (CONF, *config_dirs()))
+
+
+def _of_variant(group: str, env: str, suffix: str = "", other: str = "") -> str:
+    """Return the option that is named after an env, or after the first words of its name, or `other`."""
     words = env.split("_")
-    names = ["_".join((*words[:count], algo)) for count in range(len(words), 0, -1)]
-    return next((name for name in names if (CONF / "tuned" / f"{name}.yaml").is_file()), names[0])
+    names = ["_".join(words[:count]) + suffix for count in range(len(words), 0, -1)]
+    return next((name for name in (*names, other) if name and is_option(group, name)), names[0])
 
 
 def gpu_usable() -> bool:
@@ -36,4 +51,5 @@ def gpu_usable() -> bool:
 
 OmegaConf.register_new_resolver("accelerator", accelerator, replace=True)
 OmegaConf.register_new_resolver("tuned", tuned, replace=True)
+OmegaConf.register_new_resolver("teacher_of", teacher_of, replace=True)
 OmegaConf.register_new_resolver("package", lambda name: f"{ROOT}.{name}", replace=True)  # of a module or class here

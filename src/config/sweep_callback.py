@@ -130,7 +130,7 @@ class SweepCallback(Callback):
 
             require_valid_job(config, directory, sample_jobs(config))
         words = [word for word in sys.argv[1:] if not word.startswith(SWEEP_DIRECTORY)]
-        full = shlex.join([*command("train").split(), *words, SWEEP_DIRECTORY + quote_value(str(directory))])
+        full = shlex.join([*shlex.split(command("train")), *words, SWEEP_DIRECTORY + quote_value(str(directory))])
         created = [
             path
             for name in (sweep_jobs.COMMAND, "multirun.yaml", trials.JOURNAL)

@@ -1,8 +1,8 @@
 """The classes that a saved configuration may build at each place: those that the config groups allow there.
 
 A place is an argument of a class, such as `game` of `VersusEnv`. The allowed classes are read from the files of the
-config groups, so a new option is allowed as soon as it can be composed, and nothing else is. Packages named in the
-environment variable BOARDLAB_TRUST are allowed as well: extensions, which conf/ does not know.
+config groups, so a new option is allowed as soon as it can be composed, and nothing else is: those of conf/ and of the
+folders given by --config-dir. Packages named in the environment variable BOARDLAB_TRUST are allowed as well.
 """
 
 import os
@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from ..core.errors import require
+from ..core.errors import UserError, require
+from ..core.package import canonical, rename_targets
 from ..core.runs.config_file import LOADER
 
 TARGET = "_target_"
@@ -48,15 +49,18 @@ ANYWHERE = Place("*", "*")  # in the arguments of a trusted class: any value, an
 
 
 class Targets:
-    """The allowed classes, read from a folder of config groups."""
+    """The allowed classes, read from folders of config groups."""
 
-    def __init__(self, conf: Path) -> None:
-        self._conf = conf
+    def __init__(self, *folders: Path) -> None:
+        self._folders = folders
         self._allowed: defaultdict[Place, set[str]] = defaultdict(set)  # classes, groups, references and null
-        for path in sorted(conf.rglob("*.yaml")):
-            group = path.parent.relative_to(conf).as_posix()
+        for folder, path in [(one, path) for one in folders for path in sorted(one.rglob("*.yaml"))]:
+            group = path.parent.relative_to(folder).as_posix()
             if not group.startswith("hydra") and (group != "." or path.stem == MAIN):
-                self._read("" if group == "." else group, path.read_text())
+                try:
+                    self._read("" if group == "." else group, path.read_text())
+                except (yaml.YAMLError, ValueError, TypeError, AttributeError) as error:
+                    raise UserError(f"{path} is not a config of a group: {error}") from error
         filled = [place for place in list(self._allowed) if self._classes([place])]
         self._allowed[ANYWHERE] = self._classes(filled)
         self._above_classes = {place._replace(depth=depth) for place in filled for depth in range(place.depth)}
@@ -72,7 +76,7 @@ class Targets:
             target = node[TARGET]
             known = f"it can be {', '.join(sorted(classes))}" if classes else "no class is allowed here"
             fits = isinstance(target, str) and (target in classes or _is_trusted(target))
-            advice = f"{known}; if you trust the code of an extension, set {TRUST} to the name of its package"
+            advice = f"{known}; if you trust the code of an extension, give its folder: --config-dir=mine/conf"
             require(fits, f"{where} has _target_ {str(target)[:200]!r}, which is refused: {advice}")
         elif ANYWHERE not in places and (
             classes or (not isinstance(node, dict | list) and not self._above_classes.isdisjoint(places))
@@ -82,7 +86,7 @@ class Targets:
                 null, f"{where} is {str(node)[:80]!r}, which is refused: it must be a class or a mapping of classes"
             )
         for key, child in _children(node):
-            special = key.startswith("_") and key.endswith("_")
+            special = key == "defaults" or (key.startswith("_") and key.endswith("_"))  # Hydra would interpret them
             require(not special, f"{where}.{key} is refused: the key is not allowed in a saved configuration")
             self._check(child, self._below(places, key, target), f"{where}.{key}")
 
@@ -120,7 +124,7 @@ class Targets:
 
     def _read(self, group: str, text: str) -> None:
         """Add the entries of one file."""
-        tree = yaml.load(text, LOADER) or {}
+        tree = rename_targets(yaml.load(text, LOADER) or {}, canonical)
         mounts = list(_mounts(group, tree.pop("defaults", [])))
         package = PACKAGE.search(text)
         for path, mounted, optional in mounts:
@@ -134,7 +138,7 @@ class Targets:
         whole: dict[str, Any] = {}
         _node_at(whole, _keys(package[1] if package else "")).update(tree)
         for key, node in whole.items():
-            if isinstance(node, dict) and (self._conf / key).is_dir():
+            if isinstance(node, dict) and any((folder / key).is_dir() for folder in self._folders):
                 node.setdefault(GROUP, []).append(GROUP + key)
         self._add_keys(ROOT, {key: node for key, node in whole.items() if key != "hydra"})
 

@@ -3,18 +3,22 @@
 Configurations name classes as in a checkout (`src.envs...`), so that runs can be moved between both.
 """
 
+import os
+import shlex
 import sys
 from collections.abc import Callable
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 CHECKOUT, INSTALLED = "src", "boardlab"
 CHECKOUT_INSTALL = "pip install -c constraints.txt -e '.[{}]'"
 ROOT = __name__.partition(".")[0]
+CONFIG_DIRS = "BOARDLAB_CONFIG_DIRS"  # environment variable, which worker processes inherit
 
 
 def locate(name: str) -> str:
@@ -39,9 +43,15 @@ def rename_targets(node: Any, rename: Callable[[str], str]) -> Any:
     return [rename_targets(value, rename) for value in node] if isinstance(node, list) else node
 
 
+def config_dirs() -> list[Path]:
+    """Return the config folders of extensions, from --config-dir or `add_config_dir`."""
+    return [Path(name) for name in os.environ.get(CONFIG_DIRS, "").split(os.pathsep) if name]
+
+
 def command(module: str) -> str:
-    """Return the command that runs a module of this package, for messages."""
-    return f"python -m {ROOT}.{module}"
+    """Return the command that runs a module of this package with the present extensions, for messages."""
+    names = (os.path.relpath(path) if path.is_relative_to(Path.cwd()) else str(path) for path in config_dirs())
+    return " ".join([f"python -m {ROOT}.{module}", *(shlex.quote(f"--config-dir={name}") for name in names)])
 
 
 def install_command(*extras: str) -> str:

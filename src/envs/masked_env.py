@@ -69,7 +69,7 @@ class MaskedVectorEnv(VectorEnv[Array, Array, Array]):
         """Start new games in all envs; an int seeds env i with `seed + i`, without a seed the generators continue."""
         self._start(self._seeds(seed))
         self._seeded = True
-        return self._observe(), {"action_mask": self.action_masks()}
+        return self.observe(), {"action_mask": self.action_masks()}
 
     def action_masks(self) -> Array:
         """Return the legal actions of every env, (N, A) bool."""
@@ -79,8 +79,8 @@ class MaskedVectorEnv(VectorEnv[Array, Array, Array]):
         """Start new games in all envs; reseed their generators if `seeds` is not empty."""
         raise NotImplementedError
 
-    def _observe(self) -> Array:
-        """Return the observations (N, ...)."""
+    def observe(self) -> Array:
+        """Return the observations (N, ...), such as those after `load_state`."""
         raise NotImplementedError
 
     def _final_observation(self, i: int) -> Array:

@@ -74,6 +74,9 @@ class OpponentPoolVectorEnv(MaskedVectorEnv[np.ndarray]):
         )
         return observations, rewards, terminated, truncated, self._joined([result[4] for result in results])
 
+    def observe(self) -> np.ndarray:
+        return np.concatenate([part.observe() for part in self.parts])
+
     def action_masks(self) -> np.ndarray:
         return np.concatenate([part.action_masks() for part in self.parts])
 

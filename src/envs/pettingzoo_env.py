@@ -20,7 +20,6 @@ class GameAEC(AECEnv[str, dict[str, np.ndarray], int | None]):
     """
 
     metadata = {
-        "name": "boardlab_v0",
         "render_modes": list(RENDER_MODES),
         "render_fps": RENDER_FPS,
         "is_parallelizable": False,
@@ -30,6 +29,7 @@ class GameAEC(AECEnv[str, dict[str, np.ndarray], int | None]):
         super().__init__()
         require(game.players == 2, f"{type(game).__name__} has one player: use gymnasium.make")
         self.game, self.render_mode = game, render_mode
+        self.metadata = GameAEC.metadata | {"name": f"{type(game).__name__.lower()}_v0"}
         self.possible_agents = list(SEATS)
         self.agents: list[str] = []
         self.agent_selection: str = self.possible_agents[0]

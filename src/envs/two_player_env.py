@@ -1,4 +1,4 @@
-"""Two-player games as environments of one agent: the opponent moves inside `step`."""
+"""Games as environments of one agent; in two-player games the opponent moves inside `step`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,8 +9,8 @@ import numpy as np
 from gymnasium import spaces
 
 from ..core.errors import require
-from ..core.play.agent import Agent, check_baselines, opponents_in
-from ..core.play.game import TwoPlayerGame, outcome_for_seat
+from ..core.play.agent import Agent, RandomAgent, check_baselines, opponents_in
+from ..core.play.game import Game, TwoPlayerGame, outcome_for_seat
 from ..core.play.past_selves import CURRENT, PastSelves
 from ..core.ranges import Fraction, check_fields, checked
 from ..core.seeding import draw
@@ -65,7 +65,7 @@ class Episode:
     If the opponent is a pool, one member is drawn for each game; of past selves, one of them.
     """
 
-    def __init__(self, game: TwoPlayerGame, opponent: Agent, seats: Sequence[int], reward: GameReward) -> None:
+    def __init__(self, game: Game, opponent: Agent, seats: Sequence[int], reward: GameReward) -> None:
         self.game, self.seats, self.reward, self._opponents = game, seats, reward, opponents_in(opponent)
         self.opponent = self._opponents[0]
         self.number = CURRENT  # which past self is played against
@@ -177,7 +177,7 @@ class PythonVectorEnv(MaskedVectorEnv[np.ndarray]):
     def __init__(
         self,
         num_envs: int,
-        game: TwoPlayerGame,
+        game: Game,
         opponent: Agent,
         reward: GameReward,
         seats: Sequence[int],
@@ -212,7 +212,7 @@ class PythonVectorEnv(MaskedVectorEnv[np.ndarray]):
             start_episodes(finished)
         self._update_masks()
         info["action_mask"] = self.action_masks()
-        return self._observe(), rewards, ended, np.zeros(self.num_envs, bool), info
+        return self.observe(), rewards, ended, np.zeros(self.num_envs, bool), info
 
     def action_masks(self) -> np.ndarray:
         return self._masks.copy()
@@ -232,7 +232,7 @@ class PythonVectorEnv(MaskedVectorEnv[np.ndarray]):
         for row, episode in zip(self._masks, self._episodes, strict=True):
             row[:] = episode.action_mask()
 
-    def _observe(self) -> np.ndarray:
+    def observe(self) -> np.ndarray:
         return np.stack([episode.observation() for episode in self._episodes])
 
     def _final_observation(self, i: int) -> np.ndarray:
@@ -247,7 +247,7 @@ class TwoPlayerEnv(gymnasium.Env[np.ndarray, np.int64]):
 
     @checked
     def __init__(
-        self, game: TwoPlayerGame, opponent: Agent, reward: GameReward, seat: Seat, baselines: Mapping[str, Agent]
+        self, game: Game, opponent: Agent, reward: GameReward, seat: Seat, baselines: Mapping[str, Agent]
     ) -> None:
         opponent.check(game)
         check_baselines(baselines, game)
@@ -302,3 +302,11 @@ class VersusEnv(TwoPlayerEnv):
         self, game: TwoPlayerGame, opponent: Agent, reward: OutcomeReward, seat: Seat, baselines: Mapping[str, Agent]
     ) -> None:
         super().__init__(game, opponent, reward, seat, baselines)
+
+
+class SoloEnv(TwoPlayerEnv):
+    """Any game for one player, rewarded by its outcome and the changes of the potential."""
+
+    def __init__(self, game: Game, reward: OutcomeReward, baselines: Mapping[str, Agent]) -> None:
+        require(game.players == 1, f"{type(game).__name__} has two players: its environment is VersusEnv")
+        super().__init__(game, RandomAgent(), reward, "first", baselines)  # an opponent that never has to move

@@ -32,7 +32,7 @@ def averaged(net: nn.Module, observation: Tensor) -> Heads:
     outputs = []
     for turn, undo in mirrors(rows, cols):
         heads = net(turn(observation).contiguous())
-        policy = undo(_as_boards(heads.policy, *turn(observation).shape[-2:])).flatten(1)
+        policy = _turned(heads.policy, undo, *turn(observation).shape[-2:])
         aux = undo(heads.aux) if heads.aux.dim() == 3 else heads.aux
         outputs.append(Heads(policy, heads.value, aux))
     return Heads(*(torch.stack(parts).float().mean(dim=0) for parts in zip(*outputs, strict=True)))
@@ -43,11 +43,15 @@ def mirrored(observation: Tensor, policy: Tensor, aux: Tensor, choice: int) -> t
     rows, cols = observation.shape[-2:]
     images = list(mirrors(rows, cols))
     turn, _ = images[choice % len(images)]
-    return turn(observation), turn(_as_boards(policy, rows, cols)).flatten(1), turn(aux)
+    turned_aux = turn(aux) if aux.dim() == 3 else aux  # (B, 0) without labels
+    return turn(observation), _turned(policy, turn, rows, cols), turned_aux
 
 
-def _as_boards(per_action: Tensor, rows: int, cols: int) -> Tensor:
-    return per_action.view(per_action.shape[0], -1, rows, cols)
+def _turned(per_action: Tensor, turn: Transform, rows: int, cols: int) -> Tensor:
+    """Transform the boards (rows, cols) in values (B, A); actions after the last whole board map to themselves."""
+    count = per_action.shape[1]
+    boards, others = per_action.split([count - count % (rows * cols), count % (rows * cols)], dim=1)
+    return torch.cat([turn(boards.reshape(boards.shape[0], -1, rows, cols)).flatten(1), others], dim=1)
 
 
 class ExportedNetwork(nn.Module):

@@ -116,6 +116,26 @@ def test_values_of_a_board_without_codes_are_quantities(net: CNN | Residual):
     assert stem.in_channels == 1
 
 
+def test_quantities_are_not_encoded_as_codes():
+    """Otherwise 0.25 and 0.75 would be the same planes."""
+    with pytest.raises(UserError, match=r"set net_defaults\.encoder=null"):
+        CNN(16, encoder=CODES, value_pool="mean_max").build((4, 4), 16)(torch.full((1, 4, 4), 0.25))
+
+
+def test_the_policy_does_not_train_the_auxiliary_head_that_it_reads():
+    module = Residual(8, 1, 0, policy_from_aux=2.0, encoder=CODES, value_pool="mean_max").build((4, 4), 16, aux=True)
+    heads = module(board(4, 4))
+    heads.policy.square().sum().backward()
+    trained = {name for name, weight in module.named_parameters() if weight.grad is not None and weight.grad.any()}
+    assert "aux_weight" in trained
+    assert trained.isdisjoint({"aux_head.weight", "aux_head.bias"})
+    module(board(4, 4)).aux.sum().backward()
+    gradients = {name: weight.grad for name, weight in module.named_parameters()}
+    gradient = gradients["aux_head.weight"]
+    assert gradient is not None
+    assert gradient.any()
+
+
 def test_what_is_no_board_is_refused():
     with pytest.raises(UserError, match="is not a board"):
         CNN(16, value_pool="mean_max").build((5,), 5)
@@ -161,6 +181,9 @@ def test_labels_are_turned_with_their_board():
         turned, policy, cells = mirrored(x, right, mine, choice)
         assert torch.equal(policy, torch.cat([turned > 3, turned > 5], dim=1).flatten(1))
         assert torch.equal(cells, turned.float())
+        with_pass = mirrored(x, torch.cat([right, torch.full((4, 1), 7)], dim=1), mine, choice)[1]
+        assert torch.equal(with_pass[:, :-1], policy), "an action beside the cells moves none of them"
+        assert (with_pass[:, -1] == 7).all()
 
 
 @pytest.mark.parametrize(

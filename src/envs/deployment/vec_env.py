@@ -187,7 +187,7 @@ class VecDeployment(MaskedVectorEnv[np.ndarray]):
             self.seed_env(i, seed)
         self.restart()
 
-    def _observe(self) -> np.ndarray:
+    def observe(self) -> np.ndarray:
         return self.observations
 
     def _final_observation(self, i: int) -> np.ndarray:

@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from ...core.errors import require
 from .variant import BASE_PLANES, FLAGGED
 
 
@@ -20,4 +21,6 @@ class CellCodes:
         return BASE_PLANES
 
     def encode(self, observation: Tensor) -> Tensor:
+        codes = not observation.is_floating_point()
+        require(codes, "this encoder reads integer codes of cells, not quantities: set net_defaults.encoder=null")
         return cell_planes(observation)

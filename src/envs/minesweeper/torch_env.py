@@ -130,6 +130,9 @@ class TorchMinesweeper(MaskedVectorEnv[Tensor]):
             code = self._games.code.index_copy(0, which, lay(mines, self._games.code.dtype))
             self._games = self._games._replace(code=code, laid=self._games.laid | begins)
 
+    def observe(self) -> Tensor:
+        return self._encode(self._games)
+
     def action_masks(self) -> Tensor:
         return self._mask(self._games)
 

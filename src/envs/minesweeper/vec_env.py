@@ -145,7 +145,7 @@ class VecMinesweeper(MaskedVectorEnv[np.ndarray]):
             final, names = results[ended], ("steps", "invalid_steps", "safe_revealed", "won")
             rate = final["final_invalid_steps"] / np.maximum(final["final_steps"], 1)
             info |= self._final(ended, {name: final[f"final_{name}"] for name in names} | {"invalid_rate": rate})
-        return self._observe(), results["reward"].copy(), terminated, truncated, info
+        return self.observe(), results["reward"].copy(), terminated, truncated, info
 
     def action_masks(self) -> np.ndarray:
         return self._hand_out(self._batch.buffers.mask)
@@ -199,7 +199,7 @@ class VecMinesweeper(MaskedVectorEnv[np.ndarray]):
         pairs = zip(boards.visible, boards.games["mines"], strict=True)
         return tuple(text_board(visible.reshape(shape), int(mines)) for visible, mines in pairs)
 
-    def _observe(self) -> np.ndarray:
+    def observe(self) -> np.ndarray:
         return self._hand_out(self._observations)
 
     def _final_observation(self, i: int) -> np.ndarray:
