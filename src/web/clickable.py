@@ -9,28 +9,31 @@ from nicegui import ui
 
 from ..core.errors import UserError, require
 
-LEFT, RIGHT = "left", "right"
-HANDLERS = {"click": "click", "contextmenu": "menu", "pointerdown": "down", "keydown": "key"}  # of shell.js, by event
+LEFT, RIGHT, TOUCH = "left", "right", "touch"
+HANDLERS = {  # functions of shell.js by event
+    **{"click": "clickable.click", "contextmenu": "clickable.menu"},
+    **{"pointerdown": "clickable.down", "keydown": "clickable.key"},
+}
 
 _PARTS = re.compile(r'<g [^>]*?data-(?:id|part)="([^"]*)"[^>]*>.*?</g>', re.DOTALL)  # groups without groups in them
 
 
 class Pick(NamedTuple):
     part: str  # its data-id
-    button: str  # left or right
+    button: str  # left or right, or touch on a board that handles touch separately
 
 
 class Clickable(ui.html):
     """Parts to click have a `data-id`. `on_pick` is called with the picked part."""
 
+    handlers = HANDLERS
+
     def __init__(self, svg: str, on_pick: Callable[[Pick], Awaitable[None] | None]) -> None:
         super().__init__(svg, sanitize=False)
         self._shown = split(svg)
         self.classes("drawing")
-        for name, handler in HANDLERS.items():
-            self.on(
-                name, lambda event: on_pick(parse_pick(event.args)), js_handler=f"e => clickable.{handler}(e, emit)"
-            )
+        for name, handler in self.handlers.items():
+            self.on(name, lambda event: on_pick(parse_pick(event.args)), js_handler=f"e => {handler}(e, emit)")
         for name in ("pointerup", "pointercancel", "pointerleave"):
             self.on(name, js_handler="e => clearTimeout(e.currentTarget.timer)")
 
@@ -67,7 +70,7 @@ def parse_pick(message: object) -> Pick:
     """Parse a message of the browser."""
     match message:
         case [str(part), str(button)] if len(part) < 100:
-            require(button in (LEFT, RIGHT), "unknown mouse button")
+            require(button in (LEFT, RIGHT, TOUCH), "unknown mouse button")
             return Pick(part, button)
     raise UserError("this is not a part of the board")
 

@@ -18,7 +18,7 @@ from . import shell
 from .clickable import Pick, parse_id
 from .event_loop import Busy
 from .match import Match
-from .match_panel import HistoryBar, Result, ResultBox, result_for
+from .match_panel import HistoryBar, Result, StatusBox, result_for
 from .players import YOU, AgentCache, Player, chosen
 from .saved_games import DAMAGED, SavedGame
 from .services import Services
@@ -263,26 +263,26 @@ class GamePage(Generic[AnyMatch]):
 
     # Layout
 
-    def add_match_panel(self) -> None:
-        """Add what every match of two players has: headline, messages, result, and steps through the moves."""
-        with ui.row().classes("items-center w-full no-wrap"):
-            self._title = ui.label().classes("headline grow")
-            self.busy = Busy()
-        shell.MessageLine()
-        self.result_box = ResultBox(self.new_game, self.review)
-        self._history = HistoryBar(self.look_at, self.look_by)
+    def add_layout(self) -> None:
+        """Add the places of the page: the board fits the window, status and actions stay in view, details scroll."""
+        with ui.element("div").classes("bench") as self.bench:
+            self.status = StatusBox()
+            with ui.element("div").classes("stage"):
+                self.stage = ui.element("div").classes("board")
+            self.actions, self.details = (ui.element("div").classes(f"panel {name}") for name in ("actions", "details"))
+        self.busy = self.status.busy
 
-    def show_match_panel(self) -> None:
-        self._title.text = self.headline()
-        self.result_box.show(self.result)
-        self._history.show(self.now, len(self.match.moves))
+    def show_match_panel(self, note: str = "", shows_end: bool = True) -> None:
+        self.status.show(self.headline(), note, self.result if self.ply is None and shows_end else None)
+        self.history.show(self.now, len(self.match.moves), self.match.is_over)
 
-    def add_match_buttons(self, take_back: str) -> None:
-        """Add the buttons for a new game and for taking a move back, which has this title."""
-        with ui.row():
-            ui.button("New game", icon="replay", on_click=self.new_game).classes("new-game")
-            undo = ui.button(take_back, icon="undo", on_click=self.take_back)
-            undo.props("outline").classes("undo")
+    def add_match_actions(self) -> None:
+        """Add the buttons for a new game, for taking a move back, and for steps through the moves."""
+        with self.actions:
+            with ui.row().classes("gap-2"):
+                ui.button("New game", icon="replay", on_click=self.new_game).classes("new-game")
+                ui.button("Take back", icon="undo", on_click=self.take_back).props("outline").classes("undo")
+            self.history = HistoryBar(self.look_at, self.look_by, self.review)
 
     # History
 

@@ -1,4 +1,4 @@
-"""The result of a match, with a rematch and a review, the buttons to step through its moves, and the one for hints."""
+"""The status of a match, the buttons to step through its moves and review them, and the one for hints."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
@@ -9,6 +9,7 @@ from nicegui import ui
 from ..core.interrupt import CancellationToken
 from ..core.play.game import outcome_for_seat
 from . import shell
+from .event_loop import Busy
 
 Found = TypeVar("Found")
 Work = Callable[[], Awaitable[None] | None]
@@ -31,31 +32,27 @@ def result_for(outcome: int, human_seats: frozenset[int], detail: str) -> Result
     return Result("Player 1 wins", "first", detail) if outcome == 1 else Result("Player 2 wins", "second", detail)
 
 
-class ResultBox(ui.element):
-    """Hidden until the match is over."""
+class StatusBox(ui.element):
+    """Whose turn it is or the result, a note on it, and messages: a place whose size does not change."""
 
-    def __init__(self, rematch: Work, review: Work) -> None:
+    def __init__(self) -> None:
         super().__init__("section")
-        self.classes("lab-ending").props('aria-label="the result"')
+        self.classes("status").props('aria-label="status"')
         with self:
-            self._words = ui.label().classes("lab-result").props("role=status")
-            self._detail = ui.label().classes("faint")
-            with ui.row().classes("gap-2"):
-                again = ui.button("Rematch", icon="replay", on_click=rematch)
-                again.props("unelevated no-caps").classes("rematch")
-                back = ui.button("Review", icon="history", on_click=review)
-                back.props("outline no-caps").classes("review")
+            with ui.element("div").classes("status-line") as self.line:
+                self._words = ui.label().classes("headline grow").props("role=status")
+                self.busy = Busy()
+            self.note = ui.label().classes("faint note")
+            shell.MessageLine()
         self._playing = False  # a match that goes on was shown
-        self.set_visibility(False)
 
-    def show(self, result: Result | None) -> None:
-        self.set_visibility(result is not None)
+    def show(self, words: str, note: str = "", result: Result | None = None) -> None:
+        """Show a headline and a note; `result`: of a match that is over, if its end is shown."""
+        self._words.text, self.note.text = words, result.detail if result else note
+        self.classes(remove="over won lost even first second", add=f"over {result.tone}" if result else None)
         if result is None:
             self._playing = True
-            return
-        self._words.text, self._detail.text = result.words, result.detail
-        self.classes(remove="won lost even first second", add=result.tone)
-        if self._playing:  # not when a finished game is opened
+        elif self._playing:  # not when a finished game is opened
             self._playing = False
             shell.sound(result.tone if result.tone in ("won", "lost") else "even")
 
@@ -63,24 +60,28 @@ class ResultBox(ui.element):
 class HistoryBar(ui.row):
     """Buttons to step through the moves of a match, and the number of the one shown."""
 
-    def __init__(self, look_at: Callable[[int], Awaitable[None]], look_by: Callable[[int], Awaitable[None]]) -> None:
+    def __init__(
+        self, look_at: Callable[[int], Awaitable[None]], look_by: Callable[[int], Awaitable[None]], review: Work
+    ) -> None:
         """`look_at` shows the position after a number of moves, `look_by` goes that far from the one shown."""
-        super().__init__(wrap=False)
-        self.classes("lab-history items-center gap-1").props('role=group aria-label="moves of the game"')
+        super().__init__()
+        self.classes("lab-history items-center gap-0").props('role=group aria-label="moves of the game"')
         with self:
             self._button("first_page", "to the start", lambda: look_at(0))
             self._button("chevron_left", "a move back", lambda: look_by(-1))
             self._where = ui.label().classes("lab-where")
             self._button("chevron_right", "a move forward", lambda: look_by(1))
             self._button("last_page", "to the latest move", lambda: look_at(1 << 30))
+            self._review = ui.button("Review", icon="history", on_click=review).props("flat").classes("review")
 
     @staticmethod
     def _button(icon: str, name: str, work: Work) -> None:
         button = ui.button(icon=icon, on_click=work).props(f'flat round aria-label="{name}"')
         button.classes(f"look-{icon.replace('_', '-')}")
 
-    def show(self, now: int, last: int) -> None:
+    def show(self, now: int, last: int, is_over: bool) -> None:
         self._where.text = f"{now} / {last}"
+        self._review.set_enabled(is_over)
 
 
 class HintButton(ui.button):

@@ -95,6 +95,11 @@ class Preparation:
 
     def __init__(self) -> None:
         self.progress = ""  # empty: nothing is being prepared
+        self._prepared: set[str] = set()  # packages
+
+    def is_needed_by(self, page: PageEntry) -> bool:
+        """Whether a page with a game waits for what is being prepared."""
+        return bool(self.progress) and page.games and page.package not in self._prepared
 
     def run(self, services: Services, pages: Iterable[PageEntry], compiler: IO[str] | None) -> None:
         """Follow the lines of the compiling process, then prepare each page."""
@@ -112,6 +117,7 @@ class Preparation:
                         module.prepare(services)
                 except Exception:  # its visitors get the message
                     log.warning("the page %s cannot be prepared", page.path, exc_info=True)
+                self._prepared.add(page.package)
         finally:
             self.progress = ""
 

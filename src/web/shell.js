@@ -1,7 +1,7 @@
 // A clicked button loses the focus, so that keys go to the board.
 addEventListener('click', e => e.detail && e.target.closest('button')?.blur());
 // Back and Forward show the game of their address.
-addEventListener('popstate', () => location.reload());
+addEventListener('popstate', () => location.hash || location.reload());
 // Keys do not reach the board behind an open dialog.
 document.body.addEventListener('keydown', e => {
   if (e.key !== 'Escape' && document.querySelector('.q-dialog')) e.stopPropagation();

@@ -4,6 +4,7 @@ import json
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
+from html import escape
 from importlib.resources import files
 from typing import Any, NamedTuple, TypeVar
 
@@ -19,6 +20,7 @@ ORANGE, SKY, GREEN = "#E69F00", "#56B4E9", "#009E73"
 BLUE, VERMILLION, PURPLE, GRAY = "#0072B2", "#D55E00", "#CC79A7", "#8A8F98"
 
 THEME_COOKIE = "theme"
+SEARCHED = 20  # options of a list above which it can be searched
 
 _ARROWS = "ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"
 
@@ -44,14 +46,13 @@ def frame(title: str, navigation: Sequence[PageEntry], page: PageEntry | None = 
         ui.run_javascript(f"document.cookie = '{THEME_COOKIE}={chosen}; path=/; max-age=31536000; samesite=lax'")
 
     with ui.header().classes("lab-header"):
+        skip = ui.link("Skip to the page").classes("lab-skip")
+        ui.label(title).classes("lab-title").props("aria-hidden=true")
         with ui.element("nav").classes("lab-nav").props('aria-label="pages"'):
             for other in navigation:
-                with ui.link(target=other.path).classes("lab-link" + (" here" if other == page else "")) as link:
+                with ui.link(target=other.path).classes("lab-link" + (" here" if other == page else "")):
                     ui.icon(other.icon).props("aria-hidden=true")
                     ui.label(other.title)
-                link.props(f'aria-label="{other.title}"')  # the label is hidden on phones
-        if PREPARATION.progress:
-            _show_progress()
         dialog = _add_rules_button(page) if page and page.rules else None
         sound_switch = ui.button().props('flat round aria-label="sound" aria-pressed=false').classes("lab-sound")
         with sound_switch:
@@ -61,7 +62,8 @@ def frame(title: str, navigation: Sequence[PageEntry], page: PageEntry | None = 
         theme_switch = ui.button(icon="contrast", on_click=toggle_theme).props('flat round aria-label="dark or light"')
         theme_switch.classes("lab-theme")
     ui.add_body_html(f"<script>{asset(__package__, 'shell.js')}</script>")
-    with ui.element("div").classes("lab-main"):
+    with ui.element("div").classes("lab-main").props("tabindex=-1") as main:
+        skip.props["href"] = f"#{main.html_id}"
         if page and page.path != "/":  # the start page has a heading of its own
             ui.label(title).classes("sr-only").props("role=heading aria-level=1")
         if page and dialog:  # the offer to read the rules, which is shown on the first visit only
@@ -71,16 +73,18 @@ def frame(title: str, navigation: Sequence[PageEntry], page: PageEntry | None = 
                 see.props("unelevated no-caps").classes("see")
                 ui.button("No, thanks").props("flat no-caps").classes("decline")
             ui.context.client.on_connect(lambda: ui.run_javascript(f"offerRules({json.dumps(page.path)})"))
+        if page and PREPARATION.is_needed_by(page):
+            _show_progress(page)
         yield
 
 
-def _show_progress() -> None:
-    """Show what is being prepared until everything is."""
+def _show_progress(page: PageEntry) -> None:
+    """Show what is being prepared until the page is."""
     label = ui.label(PREPARATION.progress).classes("lab-progress").props("role=status")
 
     def update() -> None:
-        label.text = PREPARATION.progress
-        timer.active = bool(label.text)
+        timer.active = PREPARATION.is_needed_by(page)
+        label.text = PREPARATION.progress if timer.active else ""
 
     timer = ui.timer(1.0, update)
 
@@ -126,6 +130,13 @@ def problem(title: str, message: str, *links: Link) -> None:
             again.on("click", js_handler="() => location.reload()")
             for link in (*links, Link("Go to the start page", "/")):
                 ui.link(link.text, link.target).classes("lab-choice")
+
+
+def add_keys(keys: Mapping[str, str]) -> None:
+    """Add the list of keys, which is hidden where there is no keyboard."""
+    rows = "".join(f"<dt>{escape(key)}</dt><dd>{escape(words)}</dd>" for key, words in keys.items())
+    with ui.expansion("Keys", icon="keyboard").classes("w-full lab-keys"):
+        ui.html(f"<dl>{rows}</dl>", sanitize=False)
 
 
 class MessageLine(ui.element):
@@ -228,7 +239,8 @@ def dropdown(
     options: Mapping[str, str], value: str, label: str, on_change: Callable[[events.ValueChangeEventArguments], Any]
 ) -> ui.select:
     """Create a dropdown that loses the focus after a choice, so that the next key goes to the board."""
-    select = ui.select(dict(options), value=value, label=label, on_change=on_change)
+    is_long = len(options) > SEARCHED
+    select = ui.select(dict(options), value=value, label=label, on_change=on_change, with_input=is_long)
     select.on("popup-hide", js_handler="() => setTimeout(() => document.activeElement?.blur(), 50)")
     select.props("outlined dense options-dense").classes("w-full")
     return select

@@ -68,7 +68,7 @@ def values(browser: Browser) -> None:
 def refused_and_ended(browser: Browser) -> None:
     for cell in (4, 0, 3, 1, 5):  # one is taken
         browser.press(str(cell))
-    browser.wait_text(".lab-result", "X wins")
+    browser.wait_text(".status.over .headline", "X wins")
 
 
 def rules(browser: Browser) -> None:
@@ -84,7 +84,7 @@ def odds_shown(browser: Browser) -> None:
 
 def lost(browser: Browser) -> None:
     browser.click(".play")
-    browser.wait_text(".lab-result", "You lose")
+    browser.wait_text(".status.over .headline", "Lost with an agent")
 
 
 def hinted(browser: Browser) -> None:
@@ -154,8 +154,75 @@ def test_a_page_has_no_finding_and_fits_every_window(browser: Browser, axe: str,
             assert small_targets(browser) == []
 
 
+PLACES = """return ['.status', '.stage', '.board', '.actions', '.details'].map(css => {
+    const box = document.querySelector(css).getBoundingClientRect();
+    return [box.left, box.top, box.width, box.height].map(Math.round); })"""
+IN_VIEW = """return ['.board', '.status', '.actions'].filter(css => {
+    const box = document.querySelector(css).getBoundingClientRect();
+    return box.top < 47 || box.bottom > innerHeight || box.left < 0 || box.right > innerWidth; })"""
+
+
+@pytest.mark.parametrize("size", [(1440, 900), (1024, 768)])
+@pytest.mark.parametrize("path", ["/tictactoe", "/minesweeper?board=16x30x99", "/quoridor", "/deployment"])
+def test_the_board_its_status_and_its_actions_are_in_view(browser: Browser, path: str, size: tuple[int, int]):
+    browser.resize(*size)
+    browser.open(path)
+    browser.find(".board svg")
+    assert browser.script(IN_VIEW) == []
+    assert browser.script("return document.documentElement.scrollHeight <= innerHeight"), "only the details scroll"
+
+
+@pytest.mark.parametrize(
+    ("path", "keys"),
+    [
+        ("/tictactoe?x=you&o=you", "41223850"),
+        ("/minesweeper?board=9x9x71", (Keys.ARROW_LEFT + Keys.ENTER) * 6),
+    ],
+)
+def test_nothing_moves_at_the_end_of_a_game(browser: Browser, path: str, keys: str):
+    for size in ((1280, 900), SIZES["phone"]):
+        browser.resize(*size)
+        browser.open(path)
+        browser.find(".board svg")
+        before = browser.script(PLACES)
+        browser.press(*keys)
+        browser.until(lambda: browser.all(".status.over"), "the end")
+        browser.until(lambda: not browser.all(".lab-busy.on"), "everything to be shown")
+        assert browser.script(PLACES) == before
+
+
 def test_the_states_of_every_page_are_visited():
     assert {page.path for page in discover([])} < {path.partition("?")[0] for path in STATES}
+
+
+LINKS = """return [...document.querySelectorAll('.lab-link')].map(link => {
+    const {x, y, right, width, height} = link.getBoundingClientRect();
+    const isOnTop = link.contains(document.elementFromPoint(x + width / 2, y + height / 2));
+    return [link.innerText.trim().split('\\n').pop(), isOnTop && x >= 0 && right <= innerWidth]; })"""
+
+
+@pytest.mark.parametrize("size", [(1024, 768), SIZES["phone"], SIZES["tablet"], SIZES["landscape"]])
+def test_every_page_is_in_the_navigation_with_its_name(browser: Browser, size: tuple[int, int]):
+    browser.resize(*size)
+    browser.open("/tictactoe")
+    assert browser.script(LINKS) == [[page.title, True] for page in discover([])]
+
+
+def test_a_focus_is_outlined_and_the_navigation_is_skipped(browser: Browser):
+    browser.open("/runs")
+    browser.press(Keys.TAB)
+    assert browser.script("return document.activeElement.textContent") == "Skip to the page"
+    assert browser.script("return document.activeElement.getBoundingClientRect().top") >= 0
+    assert browser.script("return getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    browser.press(Keys.ENTER, Keys.TAB)
+    browser.until(lambda: browser.script("return !!document.activeElement.closest('.lab-main')"), "the page")
+
+
+def test_controls_of_the_browser_follow_the_theme(browser: Browser):
+    browser.open("/")
+    for dark, scheme in (("true", "dark"), ("false", "light")):
+        browser.script(f"Quasar.Dark.set({dark})")
+        assert browser.script("return getComputedStyle(document.documentElement).colorScheme") == scheme
 
 
 def focused(browser: Browser) -> str:
@@ -209,7 +276,7 @@ def test_quoridor_is_played_by_keys_alone(browser: Browser):
     browser.until(lambda: browser.attributes(".spot", "data-id")[0] == "a1h", "the places of walls")
     tab_to_board(browser)
     browser.press(Keys.ARROW_RIGHT, Keys.ENTER)
-    browser.wait_text(".qr-note", "click again to place b1h")
+    browser.wait_text(".note", "click again to place b1h")
     browser.press(Keys.ENTER)
     browser.until(lambda: len(browser.all(".quoridor .wall")) == 1, "the wall")
 

@@ -93,7 +93,7 @@ async def test_a_person_plays_an_agent_to_the_end(lab: TestLab, env: str, notifi
     played = list(page.match.moves)
     await page.pick_move(Pick("move-0", LEFT))
     assert page.match.moves == played
-    assert page.result_box.visible
+    assert "over" in page.status.classes
     assert page.moves.content.count("<button") == len(page.match.moves)
     assert not notifications
 
@@ -193,12 +193,12 @@ def test_an_agent_is_built_once_and_decides_by_its_own_game(lab: TestLab, monkey
 @in_tab
 async def test_the_search_behind_a_move_is_described(lab: TestLab):
     page = await open_page(lab, "tictactoe", (YOU, YOU))
-    assert page.comment.text == ""
+    assert page.status.note.text == ""
     page.match.play(first_legal(page), {"visits": 40, "simulations": 64, "value": 0.5})
     await page.show()
-    assert page.comment.text == "40 of 64 simulations tried this move; its value is +0.50 (a win: +1)."
+    assert page.status.note.text == "40 of 64 simulations tried this move; its value is +0.50 (a win: +1)."
     page.match.play(first_legal(page))
     await page.show()
-    assert page.comment.text == "", "of the person's move nothing is known"
+    assert page.status.note.text == "", "of the person's move nothing is known"
     await page.look_by(-1)
-    assert page.comment.text.startswith("40 of 64")
+    assert page.status.note.text.startswith("40 of 64")

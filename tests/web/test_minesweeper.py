@@ -1,10 +1,13 @@
 """The page of Minesweeper: drawings, and games in a browser."""
 
+import os
+import time
 from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 
 from src.core.errors import UserError
@@ -37,6 +40,12 @@ def test_cells_odds_marks_and_the_end_are_drawn():
     root = ElementTree.fromstring(board.draw(read_board("....F"), board.Marks(odds=odds)))
     shown = [part.text for part in root.iter() if part.get("class") == "odds"]
     assert shown == ["0", "100", "<1", ">99"], "only certainty is 0 or 100"
+    names = [part.get("aria-label") for part in root.iter() if part.get("role") == "gridcell"]
+    assert names[2:] == [
+        "row 1, column 3: hidden, <1% mine",
+        "row 1, column 4: hidden, >99% mine",
+        "row 1, column 5: flag",
+    ]
     marks = board.Marks(hint=1, risky=True, also=(2,), proof=(0,), cursor=3)
     assert {"hint risky", "proof", "also", "cursor"} <= set(classes(board.draw(read_board("1..."), marks)))
     mines = np.array([[True, True, True, False]])
@@ -190,8 +199,8 @@ def test_mistakes_are_shown_after_a_loss_and_in_the_review(browser: Browser, scr
     game = SavedGame("/minesweeper", setup, {"seed": 0, "mines": [1, 5]}, [0, 4, 1], "You lose", 3.0, 1)
     key = GameStore(scratch / "outputs" / "games").save(game)
     browser.open(f"/minesweeper/{key}")
-    browser.wait_text(".lab-ending.lost .lab-result", "You lose")
-    browser.wait_text(".lab-ending", "8 safe cells were left, in 3 seconds")
+    browser.wait_text(".status.lost .headline", "You lose")
+    browser.wait_text(".status.over", "8 safe cells were left, 3.00 s")
     browser.wait_text(".advice", "One earlier guess was not needed: at move 2 row 1, column 3 was safe.")
     browser.click(".review")
     browser.wait_text(".headline", "Position after move 0")
@@ -200,9 +209,52 @@ def test_mistakes_are_shown_after_a_loss_and_in_the_review(browser: Browser, scr
     browser.wait_text(".advice", "At move 2, a mine with 67%, row 1, column 3 was safe.")
     browser.until(lambda: browser.all(".ms .hint"), "the safe cell")
     browser.click(".look-last-page")
-    browser.wait_text(".lab-result", "You lose")
-    browser.click(".rematch")
+    browser.wait_text(".status.over .headline", "You lose")
+    browser.click(".new-game")
     browser.wait_text(".headline", "Reveal any cell")
+
+
+LOST = {"board": "3x4x2", "guess": "none", "odds": "none", "agent": "exact"}
+
+
+def test_a_second_click_on_a_mine_keeps_the_lost_board_which_can_be_played_again(browser: Browser, scratch: Path):
+    game = SavedGame("/minesweeper", LOST, {"seed": 0, "mines": [1, 5]}, [0, 4], "", 3.0, 1)
+    key = GameStore(scratch / "outputs" / "games").save(game)
+    browser.open(f"/minesweeper/{key}")
+    browser.wait_text(".headline", "Playing")
+    mine = browser.find("[data-id=cell-5]")
+    ActionChains(browser.driver, duration=0).click(mine).perform()
+    browser.wait_text(".status.lost .headline", "You lose")
+    ActionChains(browser.driver, duration=0).click().perform()  # without a move of the mouse
+    assert cells(browser)[5] == "mine"
+    assert len(browser.all("[data-id=cell-5] .bang")) == 1
+    browser.click(".same-board")
+    browser.wait_text(".headline", "Playing")
+    assert cells(browser)[0] == "2", "the first reveal is made"
+    games = shown_statistics(browser)["games"]
+    for cell in (2, 3, 4, 6, 7, 8, 9, 10, 11):
+        browser.click(f"[data-id=cell-{cell}]")
+    browser.wait_text(".headline", "You win")
+    assert shown_statistics(browser)["games"] == games, "a board that was seen before does not count"
+
+
+def clock(browser: Browser) -> int:
+    return int(browser.text(".ms-clock").split()[-1])
+
+
+def test_the_clock_goes_on_while_a_game_is_not_open(browser: Browser, scratch: Path):
+    store = GameStore(scratch / "outputs" / "games")
+    for moves, seconds in (([0, 4], 112), ([12 + 1], 0), ([0, 4, 1], 12)):  # begun, flagged only, lost
+        key = store.save(
+            SavedGame("/minesweeper", LOST, {"seed": 0, "mines": [1, 5]}, moves, "", 12.0 * (seconds > 0), 1)
+        )
+        file = scratch / "outputs" / "games" / f"{key}.json"
+        os.utime(file, (time.time() - 100, time.time() - 100))
+        browser.open(f"/minesweeper/{key}")
+        for _ in range(2):
+            browser.until(lambda: cells(browser) != ["hidden"] * 12, "the game")
+            browser.until(lambda: seconds <= clock(browser) < seconds + 90, f"{seconds} seconds")  # noqa: B023
+            browser.refresh()
 
 
 @pytest.mark.parametrize(
@@ -231,9 +283,9 @@ def test_games_are_counted_in_the_browser_by_board(browser: Browser):
     browser.open("/minesweeper?board=4x4x7")  # won with the first reveal
     for wins in (1, 2):
         browser.click("[data-id=cell-5]")
-        browser.wait_text(".lab-result", "You win")
+        browser.wait_text(".status.over .headline", "You win")
         browser.until(lambda: shown_statistics(browser)["wins"] == f"{wins} (100%)", "the win")  # noqa: B023
-        browser.click(".rematch")
+        browser.click(".new-game")
         browser.wait_text(".headline", "Reveal any cell")
     browser.refresh()
     browser.until(lambda: shown_statistics(browser)["streak"] == "2, longest 2", "the wins in a row")
@@ -241,7 +293,7 @@ def test_games_are_counted_in_the_browser_by_board(browser: Browser):
     browser.click(".ask")  # a game with a hint does not count
     browser.until(lambda: browser.all(".ms .hint"), "the hint")
     browser.click("[data-id=cell-5]")
-    browser.wait_text(".lab-result", "You win")
+    browser.wait_text(".status.over .headline", "You win")
     assert shown_statistics(browser)["games"] == "2"
     browser.open("/minesweeper?board=2x3x1")
     browser.until(lambda: shown_statistics(browser)["games"] == "0", "the statistics of the other board")
@@ -299,7 +351,7 @@ def test_a_game_is_won_by_clicking_where_the_odds_are_zero(browser: Browser):
     assert cells(browser).count("flag") == 10, "the mines are flagged at the end"
     assert browser.text(".ms-left") == "0"
     assert not browser.all(".ms .hint, .ms .proof, .odds")
-    browser.wait_text(".lab-ending.won .faint", "every safe cell is revealed, in")
+    browser.wait_text(".status.won .faint", "every safe cell is revealed, ")
     ended = cells(browser)
     browser.refresh()
     browser.wait_text(".headline", "You win")
@@ -321,7 +373,7 @@ def test_an_agent_plays_on_and_shows_its_reasons(browser: Browser):
     browser.wait_notification("'cell-81' does not exist")
     assert cells(browser) == before
     browser.click(".play")
-    browser.wait_text(".headline", "You win")
+    browser.wait_text(".headline", "Solved with an agent")
 
 
 def test_invalid_choices_in_the_url_are_reported_and_not_applied(browser: Browser):

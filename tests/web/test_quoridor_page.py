@@ -3,6 +3,8 @@
 import re
 
 from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.actions.action_builder import ActionBuilder
+from selenium.webdriver.common.actions.pointer_input import PointerInput
 from selenium.webdriver.common.keys import Keys
 
 from tests.web.browser import Browser
@@ -14,7 +16,7 @@ def begin(browser: Browser, first: str, second: str) -> None:
 
 
 def wait_engine(browser: Browser) -> None:
-    browser.until(lambda: "loading" not in browser.text(".qr-note"), "the engine")
+    browser.until(lambda: "Move" in browser.text(".note"), "the engine")
 
 
 def moves(browser: Browser) -> list[str]:
@@ -45,7 +47,7 @@ def type_move(browser: Browser, name: str) -> None:
 
 
 def leave_field(browser: Browser) -> None:
-    browser.click(".qr-headline")
+    browser.click(".headline")
     browser.script("document.activeElement.blur()")
 
 
@@ -62,11 +64,11 @@ def review_a_blunder(browser: Browser) -> None:
     load(browser, "start e6 d4 0 0 20 -\nmoves e7 d3 e6 d2 e7 d1\nresult 0-1")
     wait_moves(browser, 6)
     browser.click("[data-id='ply-2']")
-    browser.wait_text(".qr-headline", "Position after move 2 of 6")
+    browser.wait_text(".headline", "Position after move 2 of 6")
     browser.click("[data-id='e8'] .hit")
     browser.wait_text(".qr-variation", "move 3 e8")
     browser.click(".qr-return")
-    browser.wait_text(".qr-headline", "Position after move 2 of 6")
+    browser.wait_text(".headline", "Position after move 2 of 6")
     browser.click(".qr-do-review")
     browser.wait_text(".qr-progress", "Player 1: 1 blunder · Player 2: no mistakes")
     browser.click("[data-id='ply-3'].qr-move")
@@ -91,16 +93,16 @@ def test_a_game_is_won_by_mouse_keys_and_hints_and_reviewed(browser: Browser):
     load(browser, "e8 a6 0 0 20 -")
     wait_moves(browser, 0)
     browser.click("[data-id='e9'] .hit")
-    browser.wait_text(".lab-ending.won .lab-result", "You win")
-    assert browser.text(".qr-headline") == "You win"
+    browser.wait_text(".status.won .headline", "You win")
+    assert browser.text(".headline") == "You win"
     assert not browser.all(".spot"), "a finished game takes no more moves"
     browser.click(".review")
-    browser.wait_text(".qr-headline", "Position after move 0")
+    browser.wait_text(".headline", "Position after move 0")
     browser.press(Keys.END)
-    browser.wait_text(".qr-headline", "You win")
-    browser.click(".rematch")
-    browser.wait_text(".qr-headline", "Your move")
-    assert not browser.find(".lab-ending").is_displayed()
+    browser.wait_text(".headline", "You win")
+    browser.click(".new-game")
+    browser.wait_text(".headline", "Your move")
+    assert not browser.all(".status.over")
 
 
 def test_what_is_refused_leaves_the_game_as_it_was(browser: Browser):
@@ -125,12 +127,12 @@ def test_what_is_refused_leaves_the_game_as_it_was(browser: Browser):
     leave_field(browser)
     browser.press("v")
     click_wall(browser, "a1v")
-    browser.wait_text(".qr-note", "click again to place a1v")
+    browser.wait_text(".note", "click again to place a1v")
     click_wall(browser, "a1v")
     wait_moves(browser, 2)
 
     browser.click("[data-id='ply-1']")
-    browser.wait_text(".qr-note", "position after ply 11")
+    browser.wait_text(".note", "Play another move to try it")
     browser.press(Keys.ESCAPE, "u")
     browser.until(lambda: not moves(browser), "both moves to be taken back")
     assert len(browser.all(".quoridor .wall")) == 1
@@ -148,7 +150,7 @@ def test_two_tabs_are_two_games_and_agents_wait_when_paused(browser: Browser):
     assert wait_moves(browser, 1) == ["e2"]
     top = browser.script("return document.querySelector('.quoridor .name').textContent")
     assert top == "a", "the files are named in order, whoever sits below"
-    browser.choose(".qr-second", "Random moves")
+    browser.choose(".qr-seat.qr-second", "Random moves")
     browser.until(lambda: len(moves(browser)) > 2, "the agents to play")
     browser.click("[data-id='ply-1']")  # looking back pauses the game
     browser.wait_text(".qr-do-pause", "continue")
@@ -202,10 +204,38 @@ def test_a_wall_is_dragged_from_the_rack_and_goes_back_off_the_board(browser: Br
     drag_wall(browser, "c4v")
     browser.wait_text(".lab-say.refusal", "Another wall is in the way.")
     plank = browser.find(".rack.own .plank")
-    ActionChains(browser.driver).click_and_hold(plank).move_to_element(browser.find(".qr-headline")).release().perform()
+    ActionChains(browser.driver).click_and_hold(plank).move_to_element(browser.find(".headline")).release().perform()
     browser.click("[data-id='e2'] .hit")
     assert wait_moves(browser, 3) == ["c4h", "f5v", "e2"]
     assert len(browser.all(".quoridor .wall")) == 2
+
+
+def tap(browser: Browser, css: str, right: int = 0, down: int = 0) -> None:
+    """Tap beside the middle of an element, in pixels."""
+    finger = ActionBuilder(browser.driver, mouse=PointerInput("touch", "finger"), duration=0)
+    finger.pointer_action.move_to(browser.find(css), right, down).pointer_down().pointer_up()
+    finger.perform()
+
+
+def test_walls_are_previewed_and_placed_by_touch(browser: Browser):
+    browser.resize(390, 844)
+    begin(browser, "you", "you")
+    browser.find(".spot")
+    tap(browser, "[data-id='c4h'] .ghost", right=12)
+    browser.wait_text(".note", "tap again to place c4h")
+    assert not moves(browser)
+    tap(browser, "[data-id='f6'] .hit", right=-11)  # a cell out of reach, near the groove on its left
+    browser.wait_text(".note", "tap again to place e")
+    tap(browser, "[data-id='c4h'] .ghost", right=12, down=3)
+    browser.wait_text(".note", "tap again to place c4h")
+    tap(browser, "[data-id='c4h'] .ghost", right=12, down=-3)
+    assert wait_moves(browser, 1) == ["c4h"]
+    tap(browser, "[data-id='d4h'] .ghost", right=-8)
+    browser.wait_text(".lab-say.refusal", "Another wall is in the way.")
+    tap(browser, "[data-id='e8'] .hit")
+    assert wait_moves(browser, 2) == ["c4h", "e8"], "a cell in reach"
+    tap(browser, "[data-id='a5'] .hit")
+    browser.wait_text(".lab-say.refusal", "Your pawn cannot go there in one move.")
 
 
 def test_another_move_is_tried_and_kept_beside_the_game(browser: Browser):
@@ -214,15 +244,15 @@ def test_another_move_is_tried_and_kept_beside_the_game(browser: Browser):
         browser.click(f"[data-id='{name}'] .hit")
         wait_moves(browser, played)
     browser.click("[data-id='ply-1']")
-    browser.wait_text(".qr-headline", "Position after move 1 of 3")
+    browser.wait_text(".headline", "Position after move 1 of 3")
     browser.click("[data-id='d9'] .hit")
-    browser.wait_text(".qr-headline", "Variation")
+    browser.wait_text(".headline", "Variation")
     assert wait_moves(browser, 2) == ["e2", "d9"]
     browser.click(".qr-return")
-    browser.wait_text(".qr-headline", "Position after move 1 of 3")
+    browser.wait_text(".headline", "Position after move 1 of 3")
     assert moves(browser) == ["e2", "e8", "e3"]
     browser.press(Keys.END)
-    browser.wait_text(".qr-headline", "Player 2 to move")
+    browser.wait_text(".headline", "Player 2 to move")
     browser.click("[data-id='e7'] .hit")
     wait_moves(browser, 4)
     browser.refresh()
@@ -269,7 +299,7 @@ def test_a_review_draws_the_evaluation_and_marks_mistakes(browser: Browser):
     assert browser.attributes(".qr-move:has(b)", "data-id") == ["ply-3"]
     assert len(browser.all(".qr-blunder")) == 1
     browser.click(".qr-graph [data-id='ply-1']")
-    browser.wait_text(".qr-headline", "Position after move 1 of 6")
+    browser.wait_text(".headline", "Position after move 1 of 6")
     leave_field(browser)
     browser.press("n")
     browser.until(lambda: not browser.find(".qr-graph").is_displayed(), "the review to go with its game")
@@ -280,12 +310,12 @@ def test_a_clock_is_optional_kept_with_the_game_and_ends_it(browser: Browser):
     wait_engine(browser)
     assert browser.text(".qr-clock.qr-first") == "1:40", "it stands until the first move"
     browser.click("[data-id='e2'] .hit")
-    browser.wait_text(".lab-result", "Player 1 wins")
-    browser.wait_text(".lab-ending", "on time")
+    browser.wait_text(".status.over .headline", "Player 1 wins")
+    browser.wait_text(".status.over", "on time")
     assert not browser.all(".spot")
     browser.refresh()
-    browser.wait_text(".lab-result", "Player 1 wins")
-    browser.click(".rematch")
+    browser.wait_text(".status.over .headline", "Player 1 wins")
+    browser.click(".new-game")
     browser.until(lambda: browser.text(".qr-clock.qr-second") == "3:00", "the clocks of a new game")
     browser.choose(".qr-times", "No clock")
     browser.until(lambda: not browser.find(".qr-clocks").is_displayed(), "no clock")

@@ -212,9 +212,9 @@ def test_the_clock_does_not_wait_for_the_mistakes_of_the_game_before(inner: Brow
     try:
         page = begin_minesweeper(inner, "board=9x9x71&agent=random", monkeypatch, cell=0)
         inner.click(".play")
-        inner.wait_text(".lab-result", "You lose")
+        inner.wait_text(".status.over .headline", "Lost with an agent")
         assert asked.wait(PATIENCE)
-        inner.click(".rematch")
+        inner.click(".new-game")
         inner.wait_text(".headline", "Reveal any cell")
         inner.click("[data-id=cell-0]")
         inner.wait_text(".headline", "Playing")
@@ -391,7 +391,7 @@ def test_a_saved_game_is_not_changed_before_it_is_loaded(inner: Browser, monkeyp
     monkeypatch.setattr("src.web.quoridor.page.load_engine", lambda game, agents: released.wait(2 * PATIENCE))
     try:
         inner.refresh()
-        inner.wait_text(".qr-note", "loading the engine")
+        inner.wait_text(".note", "loading the engine")
         inner.choose(".qr-times", "3 minutes each")
         inner.until(lambda: inner.find(".qr-clocks").is_displayed(), "the choice to be applied")
         assert len(first.services.games.load("/quoridor", first.saved_key).moves) == 1
@@ -401,7 +401,7 @@ def test_a_saved_game_is_not_changed_before_it_is_loaded(inner: Browser, monkeyp
 
 
 BOX = "return document.querySelector(arguments[0]).getBoundingClientRect().toJSON()"
-OVERLAPS = """const boxes = [...document.querySelectorAll('.lab-link *')].map(one => one.getBoundingClientRect())
+OVERLAPS = """const boxes = [...document.querySelectorAll('.lab-link')].map(one => one.getBoundingClientRect())
     .filter(box => box.width); return boxes.some((box, i) => i && box.left < boxes[i - 1].right - 1)"""
 
 

@@ -49,13 +49,13 @@ def confirm(browser: Browser) -> None:
 
 def test_the_form_shows_the_command_and_explains_mistakes_in_place(browser: Browser):
     browser.open("/training")
-    wait_shown(browser, env="as configured: tictactoe", algo="as configured: qlearning", experiment="as configured")
+    wait_shown(browser, env="tictactoe (default)", algo="qlearning (default)", experiment="default")
     browser.wait_text(".t-checked", "valid")
     browser.choose(".t-env", "minesweeper_8x8")
     browser.wait_text(".t-checked", "algo=qlearning cannot play env=minesweeper_8x8")
     assert browser.find(".t-start").get_attribute("disabled") is not None
     browser.choose(".t-algo", "ppo")
-    wait_shown(browser, env="minesweeper_8x8", algo="ppo", reward="as configured: minesweeper")
+    wait_shown(browser, env="minesweeper_8x8", algo="ppo", reward="minesweeper (default)")
     browser.fill(".t-overrides textarea", "algo.lr=-1")
     browser.wait_text(".t-checked", "algo.lr=-1 must be a number > 0")
     assert browser.all(".t-overrides.q-field--error")

@@ -157,10 +157,10 @@ class AdvicePanel:
 
     def add_switch(self) -> None:
         self._switch = ui.button("Advice", icon="lightbulb_outline", on_click=self.toggle)
-        self._switch.props('dense no-caps outline data-part="advise" aria-pressed=false')
+        self._switch.props('outline data-part="advise" aria-pressed=false')
 
     def add_panel(self) -> None:
-        self._panel = ui.element("div").classes("dp-card dp-advice")
+        self._panel = ui.element("div").classes("dp-advice")
         with self._panel:
             self._busy = Busy()
             self.network = ui.select([], label="Network", on_change=self._ask_again).classes("w-full")

@@ -29,6 +29,10 @@ EDGES = ((4, 5), (5, 0), (0, 1), (1, 2), (2, 3), (3, 4))
 HEX_PATH = f"l{SIZE / 2:.2f} {-HALF:.2f}h{SIZE:.0f}l{SIZE / 2:.2f} {HALF:.2f}l{-SIZE / 2:.2f} {HALF:.2f}h{-SIZE:.0f}z"
 AROUND = 1.5 * SIZE  # what is visible around the center of a hex that is looked at
 SMALLEST_LABEL = 0.01  # probability; smaller ones are colored only
+FIELDS = {  # CSS class and meaning
+    **{"zone-1": "zone of player 1", "zone-2": "zone of player 2", "goal": "objective", "wall": "wall"},
+    "cover": "cover: better saves against shooting, no sight through it",
+}
 STAR = "M0 -9L2.6 -3.6L8.6 -2.8L4.3 1.4L5.3 7.3L0 4.5L-5.3 7.3L-4.3 1.4L-8.6 -2.8L-2.6 -3.6Z"
 
 LINE = 'fill="none" stroke="currentColor" stroke-width="3" stroke-linecap="round" stroke-linejoin="round"'
@@ -109,13 +113,12 @@ def ground(scenario: Scenario) -> str:
     for cell in range(board.cols * board.rows):
         one = (cell % board.cols, cell // board.cols)
         pools = enumerate(scenario.pools, 1)
-        traits = [(f"zone-{player}", f"zone of player {player}") for player, pool in pools if one in pool]
-        traits += [("goal", "objective")] * (one in goals)
-        traits += [("cover", "cover: better saves against shooting, no sight through it")] * (one in board.cover)
+        traits = [f"zone-{player}" for player, pool in pools if one in pool]
+        traits += ["goal"] * (one in goals) + ["cover"] * (one in board.cover)
         if one in board.walls:
-            traits = [("wall", "wall")]
+            traits = ["wall"]
         if one not in board.forbidden:
-            kinds[" ".join(kind for kind, _ in traits), ", ".join(words for _, words in traits)].append(one)
+            kinds[" ".join(traits), ", ".join(FIELDS[kind] for kind in traits)].append(one)
     parts = []
     for (kind, words), hexes in kinds.items():  # in groups, because classes on every hex slow down each update
         drawn = "".join(f'<path d="{_path(one)}" data-id="hex-{one[1] * board.cols + one[0]}"/>' for one in hexes)

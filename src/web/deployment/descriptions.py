@@ -10,7 +10,7 @@ from ...envs.deployment.rules.dice import NEVER
 from ...envs.deployment.rules.state import GameState, Unit
 from ...envs.deployment.rules.world import PHASES
 from ...envs.deployment.step_report import Dice, StepReport
-from .board import badge
+from .board import FIELDS, HEX_PATH, badge
 from .match import DeploymentMatch
 from .odds import Odds
 
@@ -99,6 +99,16 @@ def result_text(match: DeploymentMatch, state: GameState) -> str:
     score = f"{points[winner]} to {points[3 - winner]}"
     left = any(unit.hp > 0 for unit in state.units.values() if unit.player != winner)
     return f"Player {winner} wins, {score}" + ("" if left else f": player {3 - winner} has no units left")
+
+
+def legend() -> str:
+    """Return what the signs and colors of the board mean."""
+    hexagon = (
+        '<svg class="dp-badge dp-ground" viewBox="-22 -20 44 40"><g class="field {}"><path d="M-20 0{}"/></g></svg>'
+    )
+    rows = [(badge(player), f"unit of player {player}; the bar shows its hit points") for player in (1, 2)]
+    rows += [(hexagon.format(kind, HEX_PATH), words) for kind, words in FIELDS.items()]
+    return "".join(f'<div class="dp-key">{picture} {words}</div>' for picture, words in rows)
 
 
 def log_entry(number: int, report: StepReport, named: tuple[Voice, Voice] = NEUTRAL) -> str:

@@ -7,6 +7,9 @@ document.addEventListener('keydown', (e) => {
   e.preventDefault();
   emitEvent('dp-key', {key: e.key, board: !!at.closest('.dp-board')});
 });
+document.addEventListener('click', (e) => {
+  if (e.detail && e.target.closest('.dp button')) document.activeElement.blur();
+});
 // The unit under the mouse, or an empty text.
 window.emitHoveredUnit = (e, emit) => {
   if (e.pointerType !== 'mouse') return;
@@ -15,9 +18,6 @@ window.emitHoveredUnit = (e, emit) => {
   const unit = box.querySelector(`.token[data-at="${cell % columns} ${Math.floor(cell / columns)}"]`)?.dataset.unit;
   if ((unit ?? '') !== (box.looked ?? '')) { box.looked = unit; emit(unit ?? ''); }
 };
-document.addEventListener('click', (e) => {
-  if (e.detail && e.target.closest('.dp button')) document.activeElement.blur();
-});
 
 // The drawing of the units has an invisible rectangle around the action (board.focus). When it changes, the board
 // scrolls to it, so that what a person scrolls by hand stays as long as nothing happens. A board on a phone begins

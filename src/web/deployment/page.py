@@ -18,9 +18,8 @@ from ...envs.deployment.rules.scenario import Hex
 from ...envs.deployment.step_report import Command
 from .. import shell
 from ..clickable import LEFT, Clickable, Pick, parse_id
-from ..event_loop import Busy, in_thread
+from ..event_loop import in_thread
 from ..game_page import GamePage, Visit, read_visit
-from ..match_panel import ResultBox
 from ..saved_games import SavedGame
 from ..services import Services
 from . import PAGE, board, descriptions, match_setup
@@ -29,7 +28,7 @@ from .board import Marks
 from .match import DeploymentMatch, warm_up
 from .match_setup import MatchSetup
 from .odds import range_of, targets
-from .panels import Log, NewGame, Roster, keys_help
+from .panels import KEYS, Log, NewGame, Roster
 
 Option = TypeVar("Option")
 
@@ -87,7 +86,6 @@ class DeploymentPage(GamePage[DeploymentMatch]):
         self.looked_at: str | None = None  # the unit whose card is shown; None: the one that acts
         self.playing = bool(match.human_seats)
         self._deciding = False
-        self._was_deploying = match.state.phase == "deployment"
         self.advice = AdvicePanel(match.game, Advisor(self.services, match.game, new_game.current.scenario), self.draw)
         self.shortcuts |= {
             "a": self.advice.toggle,
@@ -97,40 +95,36 @@ class DeploymentPage(GamePage[DeploymentMatch]):
             "Enter": lambda: self.confirm() if self.cursor is None else self.act_at(self.cursor),
             " ": self.step,
         }
-        with ui.element("div").classes("dp w-full").props(f'data-seed="{match.seed}"'):
-            with ui.element("div").classes("dp-left"):
-                self.status = ui.html(sanitize=False).props('data-part="status"').classes("w-full")
-                self.title = ui.label().classes("dp-headline").props('data-part="headline" aria-live=polite')
-                with ui.element("div").classes("dp-bar"):
-                    shell.MessageLine()
-                    self.advice.add_switch()
-                    with ui.element("div").classes("dp-zoom").props('role=group aria-label="zoom"'):
-                        for icon, by, label in ZOOM_BUTTONS:
-                            button = ui.button(icon=icon).props(f'outline dense data-zoom="{by}" title="{label}"')
-                            button.props(f'aria-label="{label}"')
-                            if by < 0:
-                                ui.label().classes("dp-zoom-level").props("aria-live=polite")
-                self._add_board()
-            with ui.element("div").classes("dp-right"):
-                with ui.element("div").classes("dp-card flex flex-col gap-2"):
-                    self.result_box = ResultBox(new_game.again, self.review)
-                    self.busy = Busy()
-                    self.last = ui.html(sanitize=False).classes("dp-last").props('data-part="last"')
-                    self._add_buttons(new_game)
-                self.advice.add_panel()
-                with ui.element("div").classes("dp-card"):
-                    self.card = ui.html(sanitize=False).props('data-part="card"')
-                    self.odds = ui.html(sanitize=False).props('data-part="odds"')
-                self.rosters = []
-                for player in (1, 2):
-                    units = [unit for unit in match.state.units.values() if unit.player == player]
-                    self.rosters.append(Roster(player, units, self.choose_unit, self.take_back_unit))
-                self.tables = []
-                for player in (1, 2):
-                    with ui.element("div").classes("dp-card dp-scroll").props(f'data-part="units-{player}"'):
-                        ui.label(f"Player {player}: units").classes("font-bold")
-                        self.tables.append(ui.html(sanitize=False))
-                self.log = Log(self.show_moment)
+        self.add_layout()
+        self.bench.classes("dp").props(f'data-seed="{match.seed}"')
+        with self.status:
+            self.scores = ui.html(sanitize=False).props('data-part="status"').classes("w-full")
+        with self.stage.classes("dp-board").props('tabindex=0 data-part="board"') as box:
+            box.props(f"data-columns={match.game.scenario.board.cols}")
+            box.on("pointerover", lambda event: self.inspect(event.args), js_handler="(e) => emitHoveredUnit(e, emit)")
+            with ui.element("div").classes("dp-layers"):
+                Clickable(board.ground(match.game.scenario), self.pick)
+                self.pieces = ui.html(sanitize=False).classes("dp-over")
+        with self.actions:
+            self._add_buttons(new_game)
+        with self.details:
+            self.last = ui.html(sanitize=False).classes("dp-last").props('data-part="last"')
+            self.advice.add_panel()
+            self.card = ui.html(sanitize=False).props('data-part="card"')
+            self.odds = ui.html(sanitize=False).props('data-part="odds"')
+            self.rosters = []
+            for player in (1, 2):
+                units = [unit for unit in match.state.units.values() if unit.player == player]
+                self.rosters.append(Roster(player, units, self.choose_unit, self.take_back_unit))
+            self.tables = []
+            for player in (1, 2):
+                with ui.element("div").classes("dp-scroll").props(f'data-part="units-{player}"'):
+                    ui.label(f"Player {player}: units").classes("font-bold")
+                    self.tables.append(ui.html(sanitize=False))
+            self.log = Log(self.show_moment)
+            with ui.expansion("Legend", icon="map").classes("w-full").props('data-part="legend"'):
+                ui.html(descriptions.legend(), sanitize=False)
+            shell.add_keys(KEYS)
         self.timer = ui.timer(self.pace.value, self.tick)
         self.refresh()
 
@@ -139,16 +133,7 @@ class DeploymentPage(GamePage[DeploymentMatch]):
 
     # Layout
 
-    def _add_board(self) -> None:
-        box = ui.element("div").classes("board dp-board").props('tabindex=0 data-part="board"')
-        box.props(f"data-columns={self.match.game.scenario.board.cols}")
-        box.on("pointerover", lambda event: self.inspect(event.args), js_handler="(e) => emitHoveredUnit(e, emit)")
-        with box, ui.element("div").classes("dp-layers"):
-            Clickable(board.ground(self.match.game.scenario), self.pick)
-            self.pieces = ui.html(sanitize=False).classes("dp-over")
-
     def _add_buttons(self, new_game: NewGame) -> None:
-        keys = keys_help()
         with ui.element("div").classes("dp-buttons"):
             self.confirm_button = _add_button("Confirm", "check", self.confirm, "confirm")
             self.wait_button = _add_button("Wait", "hourglass_empty", self.wait, "wait")
@@ -157,10 +142,10 @@ class DeploymentPage(GamePage[DeploymentMatch]):
             step = Command("pass_deployment", ())
             self.pass_button = _add_button("Pass", "block", lambda: self.act(lambda: step), "pass")
         with ui.element("div").classes("dp-buttons"):
-            self.play_button = _add_button("", "play_arrow", self.toggle, "play").props('aria-label="play or pause"')
+            self.play_button = _add_button("Play", "play_arrow", self.toggle, "play")
             _add_button("Step", "skip_next", self.step, "step")
             self.pace = ui.toggle(SPEEDS, value=0.5, on_change=lambda event: self.set_pace(event.value))
-            self.pace.props("dense no-caps unelevated toggle-color=primary size=sm")
+            self.pace.props("dense unelevated toggle-color=primary")
         with ui.element("div").classes("dp-buttons replay"):
             _add_button("", "chevron_left", lambda: self.look_by(-1), "back").props('aria-label="a step back"')
             self.slider = ui.slider(min=0, max=0, value=0, on_change=lambda event: self.show_moment(event.value))
@@ -170,25 +155,31 @@ class DeploymentPage(GamePage[DeploymentMatch]):
         with ui.element("div").classes("dp-buttons"):
             _add_button("New game", "casino", new_game.open, "new")
             self.again_button = _add_button("Again", "replay", new_game.again, "again")
-            _add_button("Keys", "keyboard", keys.open, "keys")
+            self.advice.add_switch()
+            with ui.element("div").classes("dp-zoom").props('role=group aria-label="zoom"'):
+                for icon, by, label in ZOOM_BUTTONS:
+                    button = ui.button(icon=icon).props(f'outline dense data-zoom="{by}" title="{label}"')
+                    button.props(f'aria-label="{label}"')
+                    if by < 0:
+                        ui.label().classes("dp-zoom-level").props("aria-live=polite")
 
     # Display
 
     def result_detail(self) -> str:
-        return descriptions.result_text(self.match, self.match.state)
+        words = descriptions.result_text(self.match, self.match.state)
+        return words.partition(", ")[2] or words
 
     def headline(self) -> str:
+        if self.ply is None and self.result is not None:
+            return self.result.words
         return descriptions.address_player(
             descriptions.headline(self.match, self.state, self.acting), self.match.human_seats
         )
 
     def refresh(self, is_new: bool = False) -> None:
         """Show the match after a change, and choose the next unit to place."""
-        deploying = self.match.state.phase == "deployment"
-        if self._was_deploying and not deploying:
-            for roster in self.rosters:  # make room for the tables
-                roster.box.close()
-        self._was_deploying = deploying
+        for roster in self.rosters:  # in battle the tables take their place
+            roster.box.set_visibility(self.match.state.phase == "deployment")
         if self.unit not in self.units_to_place:
             self.unit = next(iter(self.units_to_place), None)
         self.cursor = None
@@ -222,10 +213,8 @@ class DeploymentPage(GamePage[DeploymentMatch]):
             choices=() if advice.heat else advice.choices,
         )
         self.pieces.set_content(board.pieces(state, marks))
-        self.status.set_content(descriptions.status(match, state))
-        self.title.set_text(self.headline())
-        self.title.classes(**{"add" if match.game.outcome(state) is not None else "remove": "dp-over-now"})
-        self.result_box.show(self.result if self.ply is None else None)
+        self.scores.set_content(descriptions.status(match, state))
+        self.status.show(self.headline(), "", self.result if self.ply is None else None)
         named = descriptions.voices(match.human_seats)
         self.last.set_content(descriptions.log_entry(now, last, named) if last else "")
         self.odds.set_content(descriptions.odds_table(odds))
@@ -267,8 +256,10 @@ class DeploymentPage(GamePage[DeploymentMatch]):
         _emphasize(self.confirm_button, confirmable)
         _emphasize(self.pass_button, deploying and why_not_pass(state) is None)
         _emphasize(self.again_button, match.is_over)
-        self.play_button.props(f"icon={'pause' if self.playing and not match.is_over else 'play_arrow'}")
+        runs = self.playing and not match.is_over
+        self.play_button.text, self.play_button.icon = ("Pause", "pause") if runs else ("Play", "play_arrow")
         self.play_button.set_enabled(not match.is_over)
+        _emphasize(self.play_button, not runs and match.agent is not None)
 
     @property
     def acting(self) -> str | None:
@@ -458,7 +449,7 @@ class DeploymentPage(GamePage[DeploymentMatch]):
 
 
 def _add_button(title: str, icon: str, action: Any, part: str) -> ui.button:
-    return ui.button(title, icon=icon, on_click=action).props(f'outline dense no-caps size=sm data-part="{part}"')
+    return ui.button(title, icon=icon, on_click=action).props(f'outline data-part="{part}"')
 
 
 def _emphasize(button: ui.button, is_next: bool) -> None:

@@ -16,18 +16,18 @@ from .descriptions import Voice, log_entry, weapons
 from .match_setup import CHOICES, OWN, RUN, MatchSetup, runs
 
 LOG_CHUNK = 20  # log lines per element
-KEYS = (
-    ("↑ ↓", "choose a unit, or a legal hex in battle"),
-    ("← →", "choose a legal hex; on the board all arrows move the cursor"),
-    ("Enter", "act on the chosen hex, or confirm the deployment"),
-    ("U", "take the latest placement or step back, as long as no dice were rolled since"),
-    ("W", "wait, or let the first unit to choose from wait"),
-    ("A", "show or hide the advice of a network"),
-    ("Space", "let an agent take a step"),
-    ("P", "play or pause"),
-    ("[ ]", "go a step back or forward"),
-    ("+ - 0", "zoom in or out, or fit the board"),
-)
+KEYS = {
+    "↑ ↓": "choose a unit, or a legal hex in battle",
+    "← →": "choose a legal hex; on the board all arrows move the cursor",
+    "Enter": "act on the chosen hex, or confirm the deployment",
+    "U": "take the latest placement or step back, as long as no dice were rolled since",
+    "W": "wait, or let the first unit to choose from wait",
+    "A": "show or hide the advice of a network",
+    "Space": "let an agent take a step",
+    "P": "play or pause",
+    "[ ]": "go a step back or forward",
+    "+ - 0": "zoom in or out, or fit the board",
+}
 
 
 class Roster:
@@ -72,12 +72,11 @@ class Log:
             if isinstance(message, str) and message.isascii() and message.isdigit() and len(message) < 6:
                 jump(int(message))
 
-        with ui.element("div").classes("dp-card"):
-            ui.label("Log").classes("font-bold")
-            self.pieces: list[ui.html] = []  # of LOG_CHUNK lines each, so that full ones are not sent again
-            self._box = ui.element("div").classes("dp-log").props('data-part="log"')
-            script = "(e) => { const one = e.target.closest('[data-moment]'); if (one) emit(one.dataset.moment); }"
-            self._box.on("click", lambda event: clicked(event.args), js_handler=script)
+        ui.label("Log").classes("font-bold")
+        self.pieces: list[ui.html] = []  # of LOG_CHUNK lines each, so that full ones are not sent again
+        self._box = ui.element("div").classes("dp-log").props('data-part="log"')
+        script = "(e) => { const one = e.target.closest('[data-moment]'); if (one) emit(one.dataset.moment); }"
+        self._box.on("click", lambda event: clicked(event.args), js_handler=script)
 
     def show(self, reports: Sequence[StepReport], named: tuple[Voice, Voice]) -> None:
         count = -(-len(reports) // LOG_CHUNK)
@@ -137,13 +136,3 @@ def _options(key: str, current: str) -> dict[str, str]:
     options = dict.fromkeys((*CHOICES[key][1], current))
     words = {OWN: "its own", "choice": "your choice", "by_id": "by order"}
     return {one: words.get(one, one if one.startswith(RUN) else one.replace("_", " ")) for one in options}
-
-
-def keys_help() -> ui.dialog:
-    with ui.dialog() as dialog, ui.card():
-        ui.label("Keys").classes("headline")
-        with ui.grid(columns="auto 1fr"):
-            for key, words in KEYS:
-                ui.label(key).classes("font-bold")
-                ui.label(words)
-    return dialog

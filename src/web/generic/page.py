@@ -12,6 +12,7 @@ from starlette.requests import Request
 from ...core.errors import UserError
 from ...core.play.agent import OpponentPool, SelfPlay
 from ...core.play.game import Game
+from .. import shell
 from ..clickable import LEFT, Clickable, Pick, parse_id
 from ..event_loop import in_thread
 from ..game_page import GamePage, Visit, read_visit
@@ -64,20 +65,18 @@ class GenericPage(GamePage[GameMatch]):
         self.agents = AgentCache(visit.services, game, players)
         self.match = self.new_match()
         self.shortcuts |= {"u": self.take_back, "n": self.new_game}
-        with ui.element("div").classes("bench"):
-            with ui.element("div").classes("board"):
-                self.board = ui.html(sanitize=False)
-            with ui.element("div").classes("panel"):
-                self.add_match_panel()
-                for number, name in enumerate(self.seats, 1):
-                    self.dropdown(name, self.titles, f"Player {number}")
-                self.add_match_buttons("Take back")
-                self.comment = ui.label().classes("faint gp-remark")
-                ui.label("Legal moves").classes("faint")
-                self.legal = Clickable("", self.pick_move).classes("w-full")
-                ui.label("Moves: click one to see its position").classes("faint")
-                self.moves = Clickable("", self.pick_ply).classes("w-full")
-                ui.label("Keys: U takes back, N starts a new game, [ and ] look back and forward.").classes("faint")
+        self.add_layout()
+        with self.stage:
+            self.board = ui.html(sanitize=False)
+        self.add_match_actions()
+        with self.actions:
+            self.legal = Clickable("", self.pick_move).classes("w-full")
+        with self.details:
+            for number, name in enumerate(self.seats, 1):
+                self.dropdown(name, self.titles, f"Player {number}")
+            ui.label("Moves: click one to see its position").classes("faint")
+            self.moves = Clickable("", self.pick_ply).classes("w-full")
+            shell.add_keys({"U": "take back", "N": "new game", "[ ]": "look back and forward"})
         ui.keyboard(self.key)
 
     def new_match(self) -> GameMatch:
@@ -96,9 +95,8 @@ class GenericPage(GamePage[GameMatch]):
         await self.play(action)
 
     async def show(self, moved: bool = False) -> None:
-        self.show_match_panel()
+        self.show_match_panel(search_comment(self.match.notes[self.now - 1]) if self.now > 0 else "")
         self.moves.draw(move_list(self.match, self.now))
-        self.comment.text = search_comment(self.match.notes[self.now - 1]) if self.now > 0 else ""
         self.board.set_content(f'<pre class="gp-text">{escape(self.game.render(self.state))}</pre>')
         game, state = self.game, self.match.state
         legal = game.legal_actions(game.view(state)) if self.human_to_move else []

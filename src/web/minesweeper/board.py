@@ -58,11 +58,10 @@ def draw(visible: np.ndarray, marks: Marks | None = None) -> str:
         for row in range(rows)
     )
     rings = f'<g data-part="rings">{"".join(_rings(cols, marks))}</g>'
-    zoom = float(np.clip(480 / (max(rows, cols) * SIZE), 0.9, 1.7))  # larger for small boards
     width, height = cols * SIZE + 2, rows * SIZE + 2
     return (
-        f'<svg class="ms" viewBox="-1 -1 {width} {height}" width="{width * zoom:.0f}" '
-        f'style="min-width: {cols * 25}px" role="grid" aria-label="the board">{cells}{rings}</svg>'
+        f'<svg class="ms fitted" viewBox="-1 -1 {width} {height}" role="grid" aria-label="the board" '
+        f'style="--aspect: {width / height:.4f}; --cols: {cols}; max-width: {1.7 * width:.0f}px">{cells}{rings}</svg>'
     )
 
 
@@ -102,6 +101,8 @@ def _cell(visible: np.ndarray, cell: int, marks: Marks) -> str:
             body += f'<path class="mine" d="{spikes}"/><circle class="mine" cx="{x + 15}" cy="{y + 15}" r="6"/>'
         elif name == "hidden" and odds is not None and not (marks.quiet is not None and marks.quiet[row, col]):
             body += f'<text class="odds" x="{x + 15}" y="{y + 18.8}">{escape(percent(odds))}</text>'
+        if odds is not None:
+            name += f", {escape(percent(odds))}% mine"
     return (
         f'<g data-id="cell-{cell}" tabindex="{-1 if cell else 0}" role="gridcell" '
         f'aria-label="row {row + 1}, column {col + 1}: {name}">{body}</g>'

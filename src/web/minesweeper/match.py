@@ -70,13 +70,16 @@ class MinesweeperMatch(SeededMatch[Position, int, None]):
         game = Minesweeper(rows, cols, mines)
         self.no_guess, self._rng = no_guess, rng
         self._mines: list[int] | None = None  # of a board without a guess, once its first cell is revealed
+        self.help = ""  # the player had a "hint" or odds, has "seen" the board before, or an "agent" made a move
         super().__init__(game, rng, human_seats={0})
 
     @property
     def start(self) -> Any:
-        return {"seed": self.seed, "mines": self._mines}
+        return {"seed": self.seed, "mines": self._mines, "help": self.help}
 
     def new_of(self, start: Any) -> Callable[[], Position]:
+        if isinstance(start, dict):
+            self.help = str(start.get("help", ""))  # older games have none
         match start:
             case {"seed": seed, "mines": None}:
                 return super().new_of(seed)
@@ -92,9 +95,13 @@ class MinesweeperMatch(SeededMatch[Position, int, None]):
         return self.game.view(self.state)
 
     @property
+    def first_reveal(self) -> int | None:
+        return next((move for move in self.moves if move < self.game.cells), None)
+
+    @property
     def started(self) -> bool:
         """Whether a cell was revealed."""
-        return any(move < self.game.cells for move in self.moves)
+        return self.first_reveal is not None
 
     @property
     def exploded(self) -> int | None:

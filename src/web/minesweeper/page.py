@@ -1,6 +1,7 @@
 """The page of Minesweeper."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from functools import partial
 
@@ -15,7 +16,7 @@ from .. import shell
 from ..clickable import LEFT, RIGHT, Clickable, Pick, parse_id
 from ..event_loop import in_thread
 from ..game_page import GamePage, Visit, read_visit
-from ..match_panel import HistoryBar, ResultBox
+from ..match_panel import HistoryBar, Result
 from ..players import Player, chosen
 from ..services import Services, runs_of
 from . import PAGE, advice, board
@@ -55,12 +56,12 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         self.advice: Advice | None = None
         self.mistakes: list[Mistake] | None = None  # of a match that is over, once they are found
         self._examined: MinesweeperMatch | None = None  # the match whose mistakes are searched for
-        self.counts = True  # the match counts in the statistics: it was not over when it was opened, and had no help
+        self._is_counted = False  # in the statistics, or over when it was opened
         self.queued: list[int] = []  # safe reveals of the latest decision, to play next
         self.cursor: int | None = None
         self.playing = False
         self._examination: asyncio.Task[None] | None = None  # that looks for the mistakes of the match
-        self.stopwatch = Stopwatch(self.saved.seconds if self.saved else 0.0)
+        self.stopwatch = Stopwatch()
         self._play_loops = 0  # starts of `play_on`: only the latest loop continues
         self._lock = asyncio.Lock()
         self._advisor: tuple[tuple[int, ...], Advisor] | None = None
@@ -72,28 +73,26 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
             "Escape": lambda: self.panel.hint.cancel(),
         }
         self._layout()
-        ui.context.client.on_disconnect(lambda: self.stopwatch.stop())
-        ui.context.client.on_connect(lambda: self._keep_time(self.busy.working))
 
     def _layout(self) -> None:
         rows, cols, _ = read_size(self.setup["board"])
-        with ui.element("div").classes("bench"):
-            with ui.element("div").classes("board ms-board"):
-                with ui.element("div").classes("ms-bar"):
-                    self.left = _count("flag", "mines minus flags").classes("ms-left")
-                    self.title = ui.label("Reveal any cell").classes("headline")
-                    self.clock = _count("timer", "seconds since the first reveal").classes("ms-clock")
-                shell.MessageLine()
-                self.result_box = ResultBox(self.new_game, self.review)
-                self.board = Clickable(board.draw(np.full((rows, cols), HIDDEN, np.int8)), self._picked)
-                with ui.row().classes("w-full items-center justify-between"):
-                    self.history = HistoryBar(self.look_at, self.look_by)
-                    self.flagging = ui.switch("Flag mode").classes("flag-mode")
-                    self.flagging.tooltip("a click or tap plants a flag, a right click or long press reveals")
-                self.legend = ui.html(board.LEGEND, sanitize=False).classes("ms-legend")
-                self.editor = Editor(self.show_position, partial(self.show_position, None))
-            self.panel = Panel(self, self.hint, self.step, self.play_on, self.edit_position)
-        self.busy = self.panel.busy
+        self.add_layout()
+        with self.status.line:
+            self.left = _count("flag", "mines minus flags").classes("ms-left")
+            self.clock = _count("timer", "seconds since the first reveal").classes("ms-clock")
+        with self.stage:
+            self.board = Clickable(board.draw(np.full((rows, cols), HIDDEN, np.int8)), self._picked)
+        with self.actions, ui.row().classes("gap-2"):
+            ui.button("New board", icon="replay", on_click=self.new_game).classes("new-game")
+            again = ui.button("Same board again", icon="refresh", on_click=self.same_board)
+            self.again = again.props("outline").classes("same-board")
+        with self.details:
+            self.editor = Editor(self.show_position, partial(self.show_position, None))
+        self.panel = Panel(self, self.hint, self.step, self.play_on, self.edit_position)
+        with self.actions, ui.row().classes("w-full items-center justify-between gap-0"):
+            self.history = HistoryBar(self.look_at, self.look_by, self.review)
+            self.flagging = ui.switch("Flag mode").classes("flag-mode")
+            self.flagging.tooltip("a click or tap plants a flag, a right click or long press reveals")
         self.busy.on_change = self._keep_time
         shell.prevent_scrolling()
         ui.timer(0.5, lambda: self.clock.set_text(f"{self.seconds:.0f}" if self.custom is None else "-"))
@@ -120,12 +119,24 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         await self.do()
 
     async def new_game(self) -> None:
+        await self.do(self._leave_and_begin)
+
+    async def same_board(self) -> None:
+        """Start again with the mines and the first reveal of this game, which then does not count."""
+
         async def begin() -> None:
-            self.leave()
-            self.stopwatch = Stopwatch()
-            await self._begin()
+            start, first = self.match.start | {"help": "seen"}, self.match.first_reveal
+            require(first is not None, "reveal a cell first: the mines are placed then")
+            await self._leave_and_begin()
+            await self.busy.do(self.match.restore, start, [first])
+            self._keep_time(self.busy.working)
 
         await self.do(begin)
+
+    async def _leave_and_begin(self) -> None:
+        self.leave()
+        self.stopwatch = Stopwatch()
+        await self._begin()
 
     async def _begin(self) -> None:
         if self._examination is not None:
@@ -137,7 +148,10 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         saved, self.saved = self.saved, None
         if saved is not None:
             await self.busy.do(self.begin_saved, saved)
-        self.counts = not self.match.is_over
+            away = time.time() - saved.updated if self.match.started and not self.match.is_over else 0.0
+            self.stopwatch = Stopwatch(saved.seconds + away)  # a refresh does not stop the clock
+        self._is_counted = self.match.is_over
+        self._keep_time(self.busy.working)
         show_statistics(self.setup["board"], no_guess)
         self.custom, self.advice, self.queued, self.mistakes = None, None, [], None
         self.playing = False
@@ -208,7 +222,8 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
             return
         view = self._view()
         require(not view.over, "the game is over")
-        self.counts = False
+        self._note_help("hint")
+        self.save()
         advise, key = self._advisor_for(view).advise, self.setup["agent"]
         found = await self.panel.hint.search(
             lambda token: self.busy.search(lambda: not token.is_cancelled, token.run, advise, key, view, self.rng)
@@ -239,13 +254,18 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         elif not ready:
             view = self._view()
             require(not view.over, "the game is over")
-            self.counts = False
             self.advice = await self.busy.do(self._advisor_for(view).advise, self.setup["agent"], view, self.rng)
             self.queued = list(self.advice.also)
         assert self.advice is not None
         if self.advice.action is None:
             raise UserError(self.advice.text)
+        self._note_help("agent")
         await self.busy.do(match.play, self.advice.action)
+
+    def _note_help(self, kind: str) -> None:
+        """Note that the match does not count: the player had a hint or odds, or an agent made a move."""
+        if self.custom is None and self.match.help != "agent":
+            self.match.help = kind
 
     def _is_open(self, action: int) -> bool:
         return self._game().value(action % self._game().game.cells) < 0
@@ -271,7 +291,8 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         """Edit the position on the board."""
 
         def edit() -> None:
-            view, self.counts = self._view(), False
+            view = self._view()
+            self._note_help("hint")
             self._edit(custom_position(view.visible, view.mines))
 
         await self.do(edit)
@@ -299,18 +320,15 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         if over:
             self.playing, self.advice = False, None
             self._examine()
-            if self.counts:
-                self.counts = False
+            if not self._is_counted and not self.match.help:
+                self._is_counted = True
                 count_game(self.match.outcome == 1, self.seconds, count_3bv(self.match.mines))
         outcome = (self.match.outcome or 0) if over else 0
         visible = np.where(self.match.mines, FLAGGED, view.visible) if outcome == 1 else view.visible
         self.board.draw(board.draw(visible, self._marks(odds, over)))
-        self.result_box.show(self.result if over else None)
-        self.history.set_visibility(self.custom is None)
-        self.history.show(self.now, len(self.match.moves))
-        self.legend.classes(remove="on", add=None if odds is None else "on")
-        self.title.text = self.headline() if self.custom is None else "A position set up by hand"
-        self.title.classes(remove="won lost", add={1: "won", -1: "lost"}.get(outcome))
+        self.show_match_panel()
+        self.again.set_enabled(self.match.started)
+        self.panel.legend.classes(remove="on", add=None if odds is None else "on")
         self.left.text = str(self.custom.mines if self.custom else 0 if outcome == 1 else self.match.mines_left)
         self.panel.show(text, self.playing)
 
@@ -324,7 +342,7 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         text = await self.busy.do(describe_consistency, view) if self.custom else str(self._mistake or "")
         if source == NONE or view.over:
             return None, text
-        self.counts = False
+        self._note_help("hint")
         if self.custom is None and (view.visible < 0).all():
             return None, "The first reveal is always safe, so there are no odds yet."
         return await self.busy.do(self._advisor_for(view).odds, source, view), text
@@ -363,7 +381,16 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
             exploded=self.match.exploded if over else None,
         )
 
+    @property
+    def result(self) -> Result | None:
+        found = super().result if self.custom is None else None
+        if found is None or self.match.help != "agent":
+            return found
+        return found._replace(words="Solved with an agent" if self.match.outcome == 1 else "Lost with an agent")
+
     def headline(self) -> str:
+        if self.custom is not None:
+            return "A position set up by hand"
         if self.ply is not None or self.match.is_over:
             return super().headline()
         return "Playing" if self.match.started else "Reveal any cell"
@@ -371,7 +398,7 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
     def result_detail(self) -> str:
         left = np.count_nonzero((self.match.view.visible < 0) & ~self.match.mines)
         score = "every safe cell is revealed" if self.match.outcome == 1 else f"{left} safe cells were left"
-        return f"{score}, in {self.seconds:.0f} seconds"
+        return f"{score}, {self.seconds:.2f} s"
 
     async def press(self, name: str, repeated: bool = False) -> None:
         if name in ARROWS:

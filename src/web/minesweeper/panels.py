@@ -12,10 +12,10 @@ from ...envs.minesweeper.game import View
 from ...envs.minesweeper.notation import SIGNS, read_board, write_board
 from ...envs.minesweeper.solver import analyze
 from .. import shell
-from ..event_loop import Busy
 from ..game_page import GamePage
 from ..match_panel import HintButton, Work
 from .advice import odds_sources
+from .board import LEGEND
 from .match import BOARDS, MAX_COLS, MAX_ROWS, MinesweeperMatch, read_size
 
 BRUSHES = {sign: value for value, sign in SIGNS.items()}
@@ -23,7 +23,10 @@ NAMES = BRUSHES | {".": "hidden", "F": "flag"}
 CUSTOM = "custom"
 SPEEDS = 1, 20
 GUESSING = {"luck": "at random", "none": "winnable without a guess"}
-KEYS = "Keys: arrows move, Enter reveals, F flags, H hint, S step, P play, N new game. Long press or right click flags."
+KEYS = {
+    **{"arrows": "move", "Enter": "reveal", "F, right click": "flag", "H": "hint", "S": "step", "P": "play on"},
+    **{"N": "new board", "[ ]": "look back and forward"},
+}
 
 _TABLE = "<dl>" + "".join(
     f"<div><dt>{label}</dt><dd data-name={name}>-</dd></div>"
@@ -41,31 +44,27 @@ class Panel:
     def __init__(self, page: GamePage[MinesweeperMatch], hint: Work, step: Work, play_on: Work, set_up: Work) -> None:
         self._page = page
         self.speed = 4.0  # moves per second
-        with ui.element("div").classes("panel"):
+        with page.actions, ui.row().classes("w-full gap-2 no-wrap"):
+            self.hint = HintButton(hint, "Hint", "Cancel")
+            self.hint.props("outline").classes("ask grow")
+            ui.button("Step", icon="skip_next", on_click=step).props("outline").classes("step grow")
+            self._play = ui.button("Play on", icon="play_arrow", on_click=play_on).props("outline").classes("play grow")
+        with page.details:
+            self._advice = ui.label().classes("advice")
             self._board = shell.dropdown(self._board_options(), page.setup["board"], "Board", self._board_chosen)
             self._board.classes("choose-board")
             page.dropdown("guess", GUESSING, "Mines are placed")
-            ui.button("New game", icon="replay", on_click=page.new_game).classes("new-game w-full")
             page.dropdown("odds", odds_sources(page.players), "Odds of a mine")
+            self.legend = ui.html(LEGEND, sanitize=False).classes("ms-legend")
             page.dropdown("agent", page.titles, "Agent")
-            with ui.row().classes("w-full gap-2 no-wrap"):
-                self.hint = HintButton(hint, "Hint", "Cancel")
-                self.hint.props("outline").classes("ask grow")
-                one = ui.button("Step", icon="skip_next", on_click=step)
-                one.props("outline").classes("step grow")
-                self._play = ui.button("Play on", icon="play_arrow", on_click=play_on)
-                self._play.classes("play grow")
             with ui.row().classes("w-full items-center no-wrap"):
                 ui.label("Speed").classes("faint")
                 slider = ui.slider(min=SPEEDS[0], max=SPEEDS[1], value=self.speed, on_change=self._set_speed)
                 slider.props('label aria-label="moves per second"').classes("speed")
-            with ui.row().classes("items-start no-wrap w-full"):
-                self._advice = ui.label().classes("advice grow")
-                self.busy = Busy()
             _add_statistics()
             edit = ui.button("Set up a position", icon="edit", on_click=set_up)
             edit.props("flat dense").classes("set-up")
-            ui.label(KEYS).classes("faint")
+            shell.add_keys(KEYS)
 
     def _set_speed(self, event: events.ValueChangeEventArguments) -> None:
         self.speed = shell.between(event.value, *SPEEDS)

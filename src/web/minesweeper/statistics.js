@@ -15,7 +15,7 @@ window.minesweeperStatistics = {
     const s = this.read(), number = name => Number(s[name]) || 0, games = number('games'), wins = number('wins');
     const text = {games, wins: games ? `${wins} (${Math.round(100 * wins / games)}%)` : 0,
       streak: `${number('streak')}, longest ${number('longest')}`,
-      best: number('best') ? `${number('best').toFixed(1)} s` : '-',
+      best: number('best') ? `${number('best').toFixed(2)} s` : '-',
       rate: number('rate') ? number('rate').toFixed(2) : '-'};
     for (const [name, value] of Object.entries(text)) {
       const place = document.querySelector(`.ms-statistics [data-name=${name}]`);

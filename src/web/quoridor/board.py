@@ -130,8 +130,8 @@ def draw(size: int, position: Position, marks: Marks) -> str:
     ]
     mover, width, height = PLAYERS[position.ply % 2], f"{geometry.width:g}", f"{geometry.height:g}"
     return (
-        f'<svg viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
-        f'class="quoridor {mover}-moves{" open" if marks.open else ""} mode-{marks.mode}" role="group" '
+        f'<svg viewBox="0 0 {width} {height}" style="--aspect: {geometry.width / geometry.height:.3f}" '
+        f'class="fitted quoridor {mover}-moves{" open" if marks.open else ""} mode-{marks.mode}" role="group" '
         f'aria-label="the board">{"".join(parts)}</svg>'
     )
 

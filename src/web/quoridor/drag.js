@@ -9,22 +9,33 @@ window.wallDrag = {
     box.dragging = true;
     svg.classList.add('dragging');
   },
+  // The wall nearest to a point, and how far it is from the middle line of its groove.
+  nearest(box, x, y) {
+    let found = [null, Infinity], least = Infinity;
+    for (const spot of box.querySelectorAll('.wall-spot')) {
+      const wall = spot.querySelector('.ghost').getBoundingClientRect();
+      const away = Math.hypot(Math.max(wall.left - x, 0, x - wall.right), Math.max(wall.top - y, 0, y - wall.bottom));
+      const distance = 4 * away + Math.hypot(wall.x + wall.width / 2 - x, wall.y + wall.height / 2 - y);
+      if (distance < least) { found = [spot, away]; least = distance; }
+    }
+    return found;
+  },
   move(e) {
     const box = e.currentTarget;
     if (!box.dragging) return;
     const ground = box.querySelector('.ground').getBoundingClientRect();
-    let best = null, least = Infinity;
-    if (e.clientX > ground.left && e.clientX < ground.right && e.clientY > ground.top && e.clientY < ground.bottom)
-      for (const spot of box.querySelectorAll('.wall-spot')) {
-        const wall = spot.querySelector('.ghost').getBoundingClientRect();
-        const beside = Math.max(wall.left - e.clientX, 0, e.clientX - wall.right);
-        const above = Math.max(wall.top - e.clientY, 0, e.clientY - wall.bottom);
-        const middle = Math.hypot(wall.x + wall.width / 2 - e.clientX, wall.y + wall.height / 2 - e.clientY);
-        const distance = 4 * Math.hypot(beside, above) + middle;
-        if (distance < least) { best = spot; least = distance; }
-      }
+    const isOver = e.clientX > ground.left && e.clientX < ground.right && e.clientY > ground.top && e.clientY < ground.bottom;
     box.querySelector('.dragged')?.classList.remove('dragged');
-    best?.classList.add('dragged');
+    if (isOver) this.nearest(box, e.clientX, e.clientY)[0]?.classList.add('dragged');
+  },
+  // A finger that touches a groove, or a cell close to one, means the wall there, which is previewed first.
+  click(e, emit) {
+    const box = e.currentTarget, part = clickable.part(e), cell = box.querySelector('.cell').getBoundingClientRect();
+    const [spot, away] = this.nearest(box, e.clientX, e.clientY);
+    const reach = cell.width * (part?.matches('.legal:not(.wall-spot)') ? .2 : .35);
+    if (box.pointer !== 'touch' || box.held || !spot || away > reach) return clickable.click(e, emit);
+    window.picked = spot.dataset.id;
+    emit(spot.dataset.id, 'touch');
   },
   drop(e, emit) {
     const box = e.currentTarget, spot = box.querySelector('.dragged');

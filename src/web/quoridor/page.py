@@ -13,11 +13,11 @@ from ...core.errors import UserError, require
 from ...envs.quoridor.agents import MasterAgent
 from ...envs.quoridor.game import Quoridor
 from .. import shell
-from ..clickable import RIGHT, Clickable, Pick, parse_id
-from ..event_loop import Busy, in_thread
+from ..clickable import RIGHT, TOUCH, Clickable, Pick, parse_id
+from ..event_loop import in_thread
 from ..game_page import GamePage, Visit, read_visit
 from ..match import SeededMatch
-from ..match_panel import HintButton, Result, ResultBox, result_for
+from ..match_panel import HintButton, Result, result_for
 from ..players import AgentCache, Player, search_comment
 from ..services import Services, runs_of
 from . import PAGE, panels
@@ -45,15 +45,14 @@ REPLY = 0.35  # seconds before an agent replies to a person
 TICK = 0.2  # seconds between updates of the clocks
 BROWSING = {"ArrowLeft": -1, "ArrowRight": 1}  # plies, while an earlier position is shown
 ARROWS = {"ArrowUp": (0, 1), "ArrowDown": (0, -1), "ArrowRight": (1, 0), "ArrowLeft": (-1, 0)}
-KEYS = (
-    "Keys: arrows move, H and V switch to walls of one direction, Esc switches back, U takes back, ? hints, "
-    "[ and ], Home and End step through the game, as do the arrows once you look back, F turns the board, "
-    "M finds mistakes, N starts a new game; walls are clicked in the grooves or dragged from the rack; "
-    "Esc cancels a hint, P an agent that thinks, and P again lets it continue; with two agents S makes one move"
-)
+KEYS = {
+    **{"arrows": "move the pawn", "H, V": "walls of one direction", "Esc": "back to both, cancel a hint", "?": "hint"},
+    **{"U": "take back", "[ ], Home, End": "look back and forward", "F": "turn the board", "M": "find mistakes"},
+    **{"N": "new game", "P": "stop an agent, or let it continue", "S": "one move of two agents"},
+}
 DELAYS = 0, 2
 KEY_TAKERS: list[Literal["input", "select", "button", "textarea"]] = ["input", "select", "textarea"]  # not buttons
-MODES = {Mode.BOTH: "pawn + walls", Mode.HORIZONTAL: "― wall", Mode.VERTICAL: "| wall"}
+MODES = {Mode.BOTH: "Pawn + walls", Mode.HORIZONTAL: "― wall", Mode.VERTICAL: "| wall"}
 
 
 async def build(services: Services, request: Request) -> None:
@@ -115,14 +114,17 @@ class QuoridorPage(GamePage[QuoridorMatch]):
         }
         shell.prevent_scrolling("Home", "End", ignored=KEY_TAKERS)
         ui.keyboard(self.key, repeating=False, ignore=KEY_TAKERS)
-        with ui.element("div").classes("bench"):
-            with ui.element("div").classes("board qr-board"):
-                self.bar = ui.html("", sanitize=False).classes("qr-bar-box")
-                self.board = Board(self.pick, self.play_named)
-            with ui.element("div").classes("qr-side"):
-                for add_panel in (self._add_play_panel, self._add_moves_panel, self._add_evaluation_panel):
-                    with ui.element("div").classes("panel"):
-                        add_panel()
+        self.add_layout()
+        with self.stage.classes("qr-board"):
+            self.bar = ui.html("", sanitize=False).classes("qr-bar-box")
+            self.board = Board(self.pick, self.play_named)
+        self.add_match_actions()
+        with self.actions:
+            self._add_actions()
+        with self.details:
+            self._add_players()
+            self._add_moves()
+            self._add_evaluation()
         for cancel in (self.analyst.cancel_evaluation, self.review_panel.cancel):
             self.client.on_delete(cancel)  # what would go on without the page
         self.redraw()
@@ -144,53 +146,43 @@ class QuoridorPage(GamePage[QuoridorMatch]):
 
     # Layout
 
-    def _add_play_panel(self) -> None:
-        with ui.row(wrap=False).classes("w-full items-center"):
-            self.title = ui.label().classes("headline grow qr-headline")
-            self.busy = Busy()
-        self.note = ui.label().classes("faint qr-note")
-        shell.MessageLine()
-        self.result_box = ResultBox(self.new_game, self.review)
-        with ui.row(wrap=False).classes("w-full gap-2"):
-            for seat, name in enumerate(SEATS):
-                self.dropdown(name, self.titles, f"Player {seat + 1}").classes(f"qr-seat qr-{name}")
+    def _add_actions(self) -> None:
+        titles = {str(mode): title for mode, title in MODES.items()}
+        self.modes = ui.toggle(titles, value=str(Mode.BOTH)).props("unelevated").classes("qr-modes")
+        self.modes.on_value_change(lambda event: self.switch_to(shell.checked(event.value, Mode)))
+        with ui.row().classes("gap-2 w-full no-wrap"):
+            self.hint_button = HintButton(self.hint, "Hint", "Cancel").props("outline")
+            self.hint_button.classes("qr-do-lightbulb")
+            add_button("Turn board", "swap_vert", self.flip)
         self.time = ClockPanel(self.setup["clock"], SEATS)
         self.analyst = Analyst(self.game, self.agents, self.busy, self.rng)
         self.timed_player = TimedPlayer(self.game, self.agents, lambda words: self.thinking.show(words, has_move=True))
         self.thinking = ThinkingRow(self.timed_player.move_now, self.cancel_move, self.pause)
-        with ui.row().classes("gap-2"):
-            add_button("new", "restart_alt", self.new_game)
-            add_button("undo", "undo", self.take_back)
-            self.hint_button = HintButton(self.hint, "hint", "cancel").props("dense no-caps unelevated outline")
-            self.hint_button.classes("qr-do-lightbulb")
-            add_button("turn board", "swap_vert", self.flip)
         with ui.row().classes("gap-2 items-center") as self.watch_row:
-            self.pause_button = add_button("pause", "pause", self.pause)
-            add_button("step", "skip_next", self.step)
+            self.pause_button = add_button("Pause", "pause", self.pause)
+            add_button("Step", "skip_next", self.step)
             ui.label("seconds per move").classes("faint")
             low, high = DELAYS
             delay = ui.slider(min=low, max=high, step=0.1, value=self.watching_delay, on_change=self._set_delay)
             delay.classes("qr-delay").props('label aria-label="seconds per move"')
+
+    def _add_players(self) -> None:
+        with ui.row(wrap=False).classes("w-full gap-2"):
+            for seat, name in enumerate(SEATS):
+                self.dropdown(name, self.titles, f"Player {seat + 1}").classes(f"qr-seat qr-{name}")
         clock = self.setup["clock"].split(":")[0]
         shell.dropdown(TIMES, clock, "Clock", lambda event: self.choose("clock", event.value)).classes("qr-times")
-        titles = {str(mode): title for mode, title in MODES.items()}
-        self.modes = ui.toggle(titles, value=str(Mode.BOTH)).props("unelevated").classes("qr-modes")
-        self.modes.on_value_change(lambda event: self.switch_to(shell.checked(event.value, Mode)))
 
     def _set_delay(self, event: events.ValueChangeEventArguments) -> None:
         self.watching_delay = shell.between(event.value, *DELAYS)
 
-    def _add_moves_panel(self) -> None:
-        with ui.row(wrap=False).classes("items-center gap-1 w-full"):
-            ui.label("Moves").classes("headline grow")
-            for icon, plies, name in (("chevron_left", -1, "back"), ("chevron_right", 1, "forward")):
-                add_button("", icon, partial(self.look_by, plies)).props(f'aria-label="{name}"')
-            add_button("", "last_page", lambda: self.look_at(1 << 20)).props('aria-label="to the game"')
+    def _add_moves(self) -> None:
+        ui.label("Moves").classes("subtitle")
         self.move_list = Clickable("", self.pick_ply).classes("w-full qr-movebox")
-        self.return_button = add_button("return to the game", "undo", self.leave_variation).classes("qr-return")
+        self.return_button = add_button("Return to the game", "undo", self.leave_variation).classes("qr-return")
         self.variation_list = Clickable("", self.pick_variation).classes("w-full")
         self.review_panel = ReviewPanel(self.analyst.judge, self.find_mistakes, self.pick_ply, self.redraw)
-        typed = ui.input("type a move", placeholder="e2 or e3h").props("dense outlined").classes("w-full qr-typed")
+        typed = ui.input("Type a move", placeholder="e2 or e3h").props("dense outlined").classes("w-full qr-typed")
 
         async def play_typed() -> None:
             name, typed.value = str(typed.value or "").strip().lower(), ""
@@ -206,17 +198,17 @@ class QuoridorPage(GamePage[QuoridorMatch]):
                 shell.copy(words)
 
             with ui.row().classes("gap-2"):
-                add_button("load", "upload", lambda: self.load(str(text.value or "")))
-                add_button("copy position", "content_copy", lambda: copy(self.game.write_position(self.state)))
-                add_button("copy game", "save", lambda: copy(self.match.write()))
+                add_button("Load", "upload", lambda: self.load(str(text.value or "")))
+                add_button("Copy position", "content_copy", lambda: copy(self.game.write_position(self.state)))
+                add_button("Copy game", "save", lambda: copy(self.match.write()))
 
-    def _add_evaluation_panel(self) -> None:
+    def _add_evaluation(self) -> None:
         with ui.row(wrap=False).classes("w-full items-center"):
-            self.evaluation_label = ui.label().classes("headline grow qr-evaluation")
-            self.with_paths = ui.switch("paths", value=True, on_change=lambda: self.redraw())
+            self.evaluation_label = ui.label().classes("subtitle grow qr-evaluation")
+            self.with_paths = ui.switch("Paths", value=True, on_change=lambda: self.redraw())
         self.factors = ui.html("", sanitize=False).classes("w-full qr-factors")
         self.hint_list = Clickable("", lambda pick: self.play_named(pick.part)).classes("w-full qr-hints")
-        ui.label(KEYS).classes("faint")
+        shell.add_keys(KEYS)
 
     # Display
 
@@ -250,11 +242,7 @@ class QuoridorPage(GamePage[QuoridorMatch]):
 
     def _show_panels(self) -> None:
         match = self.match
-        self.title.text, self.note.text = self.headline(), self._note()
-        if self.main is None:
-            self.result_box.show(self.result)
-        else:
-            self.result_box.set_visibility(False)
+        self.show_match_panel(self._note(), self.main is None)
         self.evaluation_label.text = self.evaluation.text or "…"
         style = f"{'top' if self.turned else 'bottom'}:0;height:{100 * self.evaluation.share:.1f}%"
         self.bar.content = f'<div class="qr-bar"><div class="qr-bar-first" style="{style}"></div></div>'
@@ -272,7 +260,7 @@ class QuoridorPage(GamePage[QuoridorMatch]):
         elif not self.agent_moves:
             self.thinking.hide()
         button = self.pause_button
-        button.text, button.icon = ("continue", "play_arrow") if self.paused else ("pause", "pause")
+        button.text, button.icon = ("Continue", "play_arrow") if self.paused else ("Pause", "pause")
         self.modes.value = str(self.mode)
 
     def headline(self) -> str:
@@ -281,16 +269,15 @@ class QuoridorPage(GamePage[QuoridorMatch]):
 
     def _note(self) -> str:
         if not self.ready.is_set():
-            return "loading the engine; the first time it is compiled, which takes a minute"
+            return "Loading the engine; the first time it is compiled, which takes a minute."
         if self.main is not None:
-            return "you play both sides; the game is kept - press Esc to return to it"
+            return "You play both sides; the game is kept."
         if self.ply is not None:
-            return f"position after ply {self.state.ply} - press Esc to return, or play another move to try it"
+            return "Play another move to try it, or go on to the latest one."
         if self.armed is not None:
-            return f"click again to place {self.armed}"
-        ply = f"ply {self.match.state.ply} of at most {self.game.ply_limit}"
+            return f"{self._again} again to place {self.armed}."
         comment = search_comment(self.match.notes[-1]) if self.match.notes else ""
-        return f"{ply} - {comment}" if comment else ply
+        return f"Move {self.match.state.ply // 2 + 1}. {comment}"
 
     async def show(self, moved: bool = False) -> None:
         self.redraw(moved)
@@ -539,13 +526,13 @@ class QuoridorPage(GamePage[QuoridorMatch]):
     # User actions
 
     async def pick(self, pick: Pick) -> None:
-        """Play the clicked move; in a wall mode the first click previews the wall, the second places it."""
+        """Play the clicked move; in a wall mode, or by touch, a first click previews the wall, a second places it."""
         await self.ready.wait()
         if pick.button == RIGHT:
             self.switch_to(Mode.VERTICAL if self.mode == Mode.HORIZONTAL else Mode.HORIZONTAL)
-        elif self.mode != Mode.BOTH and pick.part != self.armed:
+        elif (self.mode != Mode.BOTH or pick.button == TOUCH) and pick.part != self.armed:
             self.read_move(pick.part)
-            self.armed = pick.part
+            self.armed, self._again = pick.part, "Tap" if pick.button == TOUCH else "Click"
             self.redraw()
         else:
             await self.play_named(pick.part)

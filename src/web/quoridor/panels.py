@@ -7,7 +7,7 @@ from nicegui import ui
 
 from ...envs.quoridor.search.evaluation import FACTORS
 from .. import shell
-from ..clickable import Clickable, Pick, parse_pick
+from ..clickable import HANDLERS, Clickable, Pick, parse_pick
 
 FULL = 60  # the weighted factor that fills half of the bar
 MEANINGS = {
@@ -22,6 +22,8 @@ NO_HINTS = '<div class="faint">press ? for the best moves, their scores and line
 
 class Board(Clickable):
     """The board. `on_drop` is called with the name of a wall that was dragged to its place."""
+
+    handlers = HANDLERS | {"click": "wallDrag.click"}
 
     def __init__(
         self, on_pick: Callable[[Pick], Awaitable[None] | None], on_drop: Callable[[str], Awaitable[None]]
@@ -83,7 +85,7 @@ def move_list(names: Sequence[str], first_ply: int, shown: int, signs: Sequence[
 
 def add_button(title: str, icon: str, work: Callable[[], Awaitable[None] | None]) -> ui.button:
     button = ui.button(title, icon=icon, on_click=work)
-    return button.props("dense no-caps unelevated outline").classes(f"qr-do-{icon.replace('_', '-')}")
+    return button.props("outline").classes(f"qr-do-{icon.replace('_', '-')}")
 
 
 class ThinkingRow:
@@ -92,11 +94,11 @@ class ThinkingRow:
     def __init__(
         self, move_now: Callable[[], None], cancel: Callable[[], Awaitable[None]], resume: Callable[[], Awaitable[None]]
     ) -> None:
-        with ui.row(wrap=False).classes("w-full items-center") as self._row:
+        with ui.row(wrap=False).classes("w-full items-center qr-thinking-row") as self._row:
             self._words = ui.label().classes("faint grow qr-thinking").props("role=status")
-            self._move_now = add_button("move now", "fast_forward", move_now)
-            self._cancel = add_button("cancel", "close", cancel)
-            self._resume = add_button("continue", "play_arrow", resume).classes("qr-resume")
+            self._move_now = add_button("Move now", "fast_forward", move_now)
+            self._cancel = add_button("Cancel", "close", cancel)
+            self._resume = add_button("Continue", "play_arrow", resume).classes("qr-resume")
         self.hide()
 
     def hide(self) -> None:

@@ -83,7 +83,7 @@ class ReviewPanel:
         self._token: CancellationToken | None = None  # of the running review
         with ui.row().classes("w-full items-center gap-2"):
             self._button = ui.button(icon="insights", on_click=find_mistakes)
-            self._button.props("dense no-caps unelevated outline").classes("qr-do-review")
+            self._button.props("outline").classes("qr-do-review")
             self._progress = ui.label().classes("faint qr-progress").props("role=status")
         with ui.element("div").classes("w-full") as self._box:
             self._graph = Clickable("", pick_ply).classes("w-full qr-graph")
@@ -93,7 +93,7 @@ class ReviewPanel:
         self._name_button()
 
     def _name_button(self) -> None:
-        self._button.text = "cancel" if self.running else "find mistakes"
+        self._button.text = "Cancel" if self.running else "Find mistakes"
 
     @property
     def running(self) -> bool:

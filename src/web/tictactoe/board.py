@@ -35,7 +35,7 @@ def draw(state: str, last: int | None = None, values: Mapping[int, CellValue] | 
             dx, dy = (x2 - x1) * 0.2, (y2 - y1) * 0.2
             parts.append(f'<path class="row" d="M{x1 - dx:g} {y1 - dy:g}L{x2 + dx:g} {y2 + dy:g}"/>')
     return (
-        f'<svg class="ttt" viewBox="0 0 {SIDE} {SIDE}" width="{SIDE * 1.5:g}" role="grid" '
+        f'<svg class="ttt fitted" viewBox="0 0 {SIDE} {SIDE}" role="grid" style="--aspect: 1; max-width: {2 * SIDE}px" '
         f'aria-label="the board">{"".join(parts)}</svg>'
     )
 

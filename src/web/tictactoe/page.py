@@ -26,7 +26,7 @@ from . import PAGE, board
 from .board import CellValue
 
 WATCHING = 0.7  # seconds between moves if only agents play
-KEYS = "Keys: 0 to 8 play a cell, U takes back, N starts a new game, [ and ] look back and forward."
+KEYS = {"0 to 8": "play a cell", "U": "take back", "N": "new game", "[ ]": "look back and forward"}
 NONE, RANDOM = "none", "random"
 USUAL = "qtable:experiments/tictactoe_qlearning"  # default player of O
 
@@ -125,17 +125,16 @@ class TicTacToePage(GamePage[TicTacToeMatch]):
         self.agents = AgentCache(visit.services, self.game, players)
         self.match = self.new_match()
         self.shortcuts |= {"u": self.take_back, "n": self.new_game}
-        with ui.element("div").classes("bench"):
-            with ui.element("div").classes("board"):
-                self.board = Clickable(board.draw(self.match.state), self._picked)
-            with ui.element("div").classes("panel"):
-                self.add_match_panel()
-                self.dropdown("x", self.titles, "X, moves first")
-                self.dropdown("o", self.titles, "O")
-                self.dropdown("values", self.evaluators, "Show the values of")
-                self.add_match_buttons("Undo")
-                self.move_list = ui.html(sanitize=False).classes("history w-full")
-                ui.label(KEYS).classes("faint")
+        self.add_layout()
+        with self.stage:
+            self.board = Clickable(board.draw(self.match.state), self._picked)
+        self.add_match_actions()
+        with self.details:
+            self.dropdown("x", self.titles, "X, moves first")
+            self.dropdown("o", self.titles, "O")
+            self.dropdown("values", self.evaluators, "Show the values of")
+            self.move_list = ui.html(sanitize=False).classes("history w-full")
+            shell.add_keys(KEYS)
         ui.keyboard(self.key)
 
     def new_match(self) -> TicTacToeMatch:

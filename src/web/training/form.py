@@ -145,4 +145,4 @@ class TrainingForm:
 
 def _titles(names: Sequence[str], default: str | None = None) -> dict[str, str]:
     """Return the titles of the options of a group, of which the configuration chooses `default`."""
-    return {DEFAULT: f"as configured: {default}" if default else "as configured"} | {name: name for name in names}
+    return {DEFAULT: f"{default} (default)" if default else "default"} | {name: name for name in names}

@@ -102,7 +102,7 @@ class TrainingPage:
             await asyncio.to_thread(job.stop)
 
     async def end(self, job: Job) -> None:
-        if await self._confirm.ask("It does not stop by itself?", END, "End now"):
+        if await self._confirm.ask("End it now?", END, "End it"):
             await asyncio.to_thread(job.kill)
 
     async def poll(self) -> None:
