@@ -6,9 +6,10 @@
     python -m experiments.mutants --list                                     # print the sample
 
 The sample follows from the seed and the source: as many mutants of each area (rules, metrics, learning, search), or of
-the files given. The tests that mirror a file run first, then those that name its module, then all other fast ones.
-The outcomes are in results.jsonl, from which the page of this study is written. `--resume` continues an interrupted
-run, as long as no file of `src` or `tests` has changed.
+the files given. The tests that mirror a file run first, then those that name its module, then all other fast ones,
+each stage on all mutants that are left. The outcomes are in results.jsonl, from which the page of this study is
+written. `--resume` tests those again that are not detected yet, as long as no file of `src` has changed: tests may have
+been added since.
 """
 
 import argparse
@@ -48,6 +49,7 @@ AREAS = {
     ),
 }
 RESULTS_TEST = "tests/test_results.py"  # fails whenever measured code changes, whatever the change does
+STAGES = ("mirror", "named", "all")  # of tests: those that mirror the file, that name its module, and all
 HANGS = 1200.0  # seconds after which the tests are stopped: the mutant does not end, so it is detected
 SWAPS: dict[type[ast.AST], str] = {
     **{ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "=="},
@@ -168,45 +170,49 @@ class Laboratory:
             shutil.copytree(kernels, folder / "src/__pycache__/kernels")
         self.folder, self.tests = folder, tests
 
-    def detects(self, mutant: Mutant | None, quiet: bool = True) -> bool:
-        """Whether a fast test fails with the mutant, or with a line without effect in every file if it is None."""
-        if mutant is None:
-            sources = {path: path.read_bytes() for path in (self.folder / "src").rglob("*.py")}
-            for path, source in sources.items():
-                path.write_bytes(source + b"\nWITHOUT_EFFECT = 1\n")
-            failed = self._fails(self.tests, quiet)
-            for path, source in sources.items():
-                path.write_bytes(source)
-            return failed
+    def fails_without_mutant(self, sample: list[Mutant], stages: list[str]) -> bool:
+        """Whether a test of these stages fails with a line without effect in every file."""
+        sources = {path: path.read_bytes() for path in (self.folder / "src").rglob("*.py")}
+        for path, source in sources.items():
+            path.write_bytes(source + b"\nWITHOUT_EFFECT = 1\n")
+        tests = {test for mutant in sample for stage in stages for test in self._tests(mutant.file, stage)}
+        failed = self._fails(sorted(tests), True)
+        for path, source in sources.items():
+            path.write_bytes(source)
+        return failed
+
+    def detects(self, mutant: Mutant, stage: str, quiet: bool = True) -> bool:
+        """Whether a test of a stage fails with the mutant."""
+        tests = self._tests(mutant.file, stage)
         path = self.folder / mutant.file
         source = path.read_bytes()
         path.write_bytes(source[: mutant.start] + mutant.new.encode() + source[mutant.end :])
         try:
-            return any(self._fails(tests, quiet) for tests in self._stages(mutant.file))
+            return bool(tests) and self._fails(tests, quiet)
         finally:
             path.write_bytes(source)
 
-    def _stages(self, file: str) -> Iterator[list[str]]:
-        """Yield the tests of a file of `src`, nearest first: those that mirror it, that name its module, and all."""
+    def _tests(self, file: str, stage: str) -> list[str]:
+        """Return the tests of a stage for a file of `src`."""
+        if stage == "all":
+            return self.tests
         path = Path("tests", *Path(file).parts[1:])
-        named = path.with_name(f"test_{path.name}")
-        folder = next(parent for parent in path.parents if (self.folder / parent).is_dir())
-        mirror = named if (self.folder / named).exists() else folder
-        if mirror != Path("tests"):
-            yield [str(mirror)]
+        if stage == "mirror":
+            named = path.with_name(f"test_{path.name}")
+            folder = next(parent for parent in path.parents if (self.folder / parent).is_dir())
+            mirror = named if (self.folder / named).exists() else folder
+            return [str(mirror)] if mirror != Path("tests") else []
         module = ".".join(Path(file).with_suffix("").parts)
         parent = module.rpartition(".")[0]
         names = re.compile(rf"from {re.escape(module)} import|from {re.escape(parent)} import .*\b{path.stem}\b")
         tests = sorted((self.folder / "tests").rglob("test_*.py"))
-        near = [str(test.relative_to(self.folder)) for test in tests if names.search(test.read_text())]
-        if near:
-            yield near
-        yield self.tests
+        return [str(test.relative_to(self.folder)) for test in tests if names.search(test.read_text())]
 
     def _fails(self, tests: list[str], quiet: bool) -> bool:
         command = [sys.executable, "-m", "pytest", "-o", "addopts=", "-x", "-q", "-p", "no:cacheprovider"]
         command += ["-m", "not browser and not slow", f"--ignore={RESULTS_TEST}"]
-        environment = os.environ | {"PYTHONPATH": f"{self.folder / 'names'}", "OMP_NUM_THREADS": "1"}
+        path = os.pathsep.join([str(self.folder / "names"), *filter(None, [os.environ.get("PYTHONPATH")])])
+        environment = os.environ | {"PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
         with tempfile.TemporaryDirectory() as scratch:
             process = subprocess.Popen(
                 [*command, f"--basetemp={scratch}/pytest", *tests],
@@ -227,8 +233,8 @@ class Laboratory:
 
 
 def digest() -> str:
-    """Return a digest of the code and its tests."""
-    files = sorted(path for folder in ("src", "tests") for path in (ROOT / folder).rglob("*.py"))
+    """Return a digest of the code."""
+    files = sorted((ROOT / "src").rglob("*.py"))
     return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:12]
 
 
@@ -257,7 +263,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=1, help="mutants tested at a time")
     parser.add_argument("--tests", nargs="+", default=["tests"], help="what runs last: all that may detect a mutant")
-    parser.add_argument("--resume", action="store_true", help="continue an interrupted run")
+    parser.add_argument("--stages", nargs="+", choices=STAGES, default=STAGES, help="tests to run (mirror named all)")
+    parser.add_argument("--resume", action="store_true", help="test again what is not detected yet")
     parser.add_argument("--only", type=int, help="number of the mutant to test alone")
     parser.add_argument("--list", action="store_true", help="print the sample")
     options = parser.parse_args()
@@ -267,35 +274,42 @@ def main() -> None:
         return
     code, known = digest(), read() if options.resume else []
     if any(row["code"] != code for row in known):
-        sys.exit("error: the code or its tests have changed since: start again without --resume")
+        sys.exit("error: the code has changed since: start again without --resume")
     with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(options.jobs) as pool:
         free: SimpleQueue[Laboratory] = SimpleQueue()
         for job in range(options.jobs):
             Path(name, str(job)).mkdir()
             free.put(Laboratory(Path(name, str(job)), options.tests))
 
-        def test(mutant: Mutant | None) -> bool:
+        def test(mutant: Mutant, stage: str) -> bool:
             laboratory = free.get()
             try:
-                return laboratory.detects(mutant, quiet=options.only is None)
+                return laboratory.detects(mutant, stage, quiet=options.only is None)
             finally:
                 free.put(laboratory)
 
         if options.only is not None:
-            print("detected" if test(sample[options.only]) else "not detected", sample[options.only])
+            mutant = sample[options.only]
+            print("detected" if any(test(mutant, stage) for stage in options.stages) else "not detected", mutant)
             return
-        if test(None):
-            sys.exit("error: the fast tests fail without a mutant: run make test")
-        done = {row["mutant"] for row in known}
-        write_atomic(RESULTS, "".join(json.dumps(row) + "\n" for row in known))
-        to_do = [mutant for mutant in sample if str(mutant) not in done]
-        for mutant, detected in zip(to_do, pool.map(test, to_do), strict=True):
-            row = {"area": mutant.area, "mutant": str(mutant), "detected": detected, "code": code}
-            with RESULTS.open("a") as file:
-                file.write(json.dumps(row) + "\n")
-            print("detected" if detected else "NOT DETECTED", mutant, flush=True)
-    write_table()
-    print((FOLDER / "table.md").read_text())
+        laboratory = free.get()
+        if laboratory.fails_without_mutant(sample, options.stages):
+            sys.exit("error: the tests fail without a mutant: run make test")
+        free.put(laboratory)
+        detected = {row["mutant"] for row in known if row["detected"]}
+        for stage in options.stages:
+            left = [mutant for mutant in sample if str(mutant) not in detected]
+            for mutant, found in zip(left, pool.map(test, left, [stage] * len(left)), strict=True):
+                if found:
+                    detected.add(str(mutant))
+                    print(f"detected by {stage}: {mutant}", flush=True)
+                rows = [(one.area, str(one), str(one) in detected) for one in sample]
+                lines = [{"area": area, "mutant": text, "detected": is_in, "code": code} for area, text, is_in in rows]
+                write_atomic(RESULTS, "".join(json.dumps(line) + "\n" for line in lines))
+        print(*(f"NOT DETECTED {mutant}" for mutant in sample if str(mutant) not in detected), sep="\n")
+    if "all" in options.stages:
+        write_table()
+        print((FOLDER / "table.md").read_text())
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 import pytest
 
+from src.core import ranks
 from src.core.errors import UserError
 from src.core.play import arena
 from src.core.play.agent import Decision, RandomAgent
@@ -42,6 +43,22 @@ def test_a_game_depends_on_its_number_alone():
     in_step = evaluate(GAME, InStep(), RandomAgent(), 60, seed=1).outcomes
     assert many[:20] == few
     assert in_step == many
+
+
+def test_ranks_play_a_part_each_of_the_same_games(monkeypatch):
+    alone, parts = evaluate(GAME, InStep(), RandomAgent(), 31, seed=1), {}
+
+    def gather(part):
+        parts[ranks.rank()] = part
+        return [parts.get(rank, part) for rank in range(3)]
+
+    monkeypatch.setattr(ranks, "world_size", lambda: 3)
+    monkeypatch.setattr(ranks, "gather", gather)
+    for number in range(3):
+        monkeypatch.setattr(ranks, "rank", lambda number=number: number)
+        shared = evaluate(GAME, InStep(), RandomAgent(), 31, seed=1)
+    assert [len(parts[number]) for number in range(3)] == [11, 10, 10]
+    assert (shared.outcomes, shared.seats) == (alone.outcomes, alone.seats)
 
 
 def test_seats_alternate_and_are_counted_apart():
@@ -134,4 +151,6 @@ def test_repetitions_of_one_game_are_no_sample():
     with pytest.raises(UserError, match="or episodes=2"):
         require_varied(GAME, FirstMove(), FirstMove(), opening_plies=0, episodes=3)
     require_varied(GAME, FirstMove(), RandomAgent(), opening_plies=0, episodes=100)
+    with pytest.raises(UserError, match="opening_plies=20 is too many"):
+        require_varied(GAME, FirstMove(), RandomAgent(), opening_plies=20, episodes=100)
     require_varied(GAME, FirstMove(), None, opening_plies=0, episodes=100)

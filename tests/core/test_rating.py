@@ -244,8 +244,10 @@ def test_settings_out_of_range_are_refused():
         Hypotheses(5, 5, 0.05, 0.05)
     with pytest.raises(UserError, match="alpha"):
         Hypotheses(0, 5, 0.5, 0.05)
-    with pytest.raises(UserError, match="elo1=1000000"):
-        Hypotheses(0, 1e6, 0.05, 0.05)
+    Hypotheses(-2000, 2000, 0.05, 0.05)
+    for elo0, elo1, message in ((0, 2000.5, "elo1=2000.5"), (-2000.5, 0, "elo0=-2000.5")):
+        with pytest.raises(UserError, match=message):
+            Hypotheses(elo0, elo1, 0.05, 0.05)
 
 
 GAME = TicTacToe(symmetric=True)

@@ -1,6 +1,7 @@
 """Results under their metric names."""
 
 import math
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -8,8 +9,10 @@ from rich.console import Console
 from src.core.play.agent import RandomAgent
 from src.core.play.arena import Score, Tally, wilson_interval
 from src.core.runs.report import (
+    PlainConsole,
     elo_metrics,
     first_baseline,
+    new_table,
     score_metrics,
     score_table,
     win_rate_band,
@@ -76,3 +79,23 @@ def test_aborted_games_are_a_category_of_their_own():
         shown.print(score_table("", {"a": score, "b": Score([0], [0], 0.0, {})}, players=2))
     assert "1/0/1, 2 aborted" in text.get()
     assert text.get().count("aborted") == 1, "not where none was"
+
+
+@pytest.mark.parametrize(
+    ("players", "first", "seats"), [(1, "agent", []), (2, "against", [("as first", "100.0%"), ("as second", "0.0%")])]
+)
+def test_the_table_names_the_opponents_and_both_seats_in_two_player_games(players: int, first: str, seats: list[Any]):
+    table = score_table("", {"random": Score([1, -1], [0, 1] if seats else [0, 0], 0.0, {})}, players)
+    columns = [(column.header, *column.cells) for column in table.columns]
+    assert columns[:3] == [(first, "random"), ("games", "2"), ("won/drawn/lost", "1/0/1")]
+    assert [name for name, _ in columns[3:5]] == ["win rate", "95% range"]
+    assert columns[5:] == seats
+
+
+def test_names_are_not_cut_without_a_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    table = new_table("x")
+    for _ in range(4):
+        table.add_column(28 * "n", justify="right")
+    PlainConsole().print(table)
+    assert [28 * "n"] * 4 in [line.split() for line in capsys.readouterr().out.splitlines()]

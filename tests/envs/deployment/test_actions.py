@@ -278,22 +278,31 @@ def test_a_report_has_the_dice_that_were_rolled_and_their_effect():
 
 
 def test_an_event_is_reported_once_when_it_happens():
-    """Turns, points and flights over a whole game, compared with the state before and after each action."""
+    """Every kind over a whole game, compared with the state before and after each action."""
     game, rng, player = SIEGE, np.random.default_rng(0), bot(0.2)
-    state, kinds = begin(game, 3), {"turns": 0, "points": 0, "flights": 0}
+    words_of = {"turns": "'s turn", "points": " scores ", "flights": " has fled"}
+    words_of |= {"holders": " takes objective ", "losses": " left", "falls": "hp and falls"}
+    state, kinds = begin(game, 3), dict.fromkeys(words_of, 0)
     while game.outcome(state) is None:
         before, points, turn = state.units, state.victory_points, (state.round, state.current_player)
+        holders, to_move = state.objectives, game.to_move(state) + 1
         action = player.decide(game, state, rng).action
-        events = apply_and_describe(game, state, Command("play", (action,))).events
+        report = apply_and_describe(game, state, Command("play", (action,)))
+        assert report.player == to_move
+        hurt = {one: unit for one, unit in state.units.items() if unit.hp < before[one].hp}
         now = f"round {state.round}: player {state.current_player}'s turn"
         expected = {
             "turns": [now] if (state.round, state.current_player) != turn else [],
             "points": [f"player {k} scores {state.victory_points[k] - points[k]}" for k in (1, 2)],
             "flights": [f"{one} has fled" for one, unit in state.units.items() if unit.fled and not before[one].fled],
+            "holders": [f"player {k} takes objective {at}" for at, k in state.objectives.items() if k != holders[at]],
+            "losses": [f"{one} loses {before[one].hp - unit.hp} hp, {unit.hp} left" for one, unit in hurt.items()],
+            "falls": [f"{one} loses {before[one].hp} hp and falls" for one, unit in hurt.items() if unit.col < 0],
         }
+        expected["losses"] = [words for words in expected["losses"] if not words.endswith(" 0 left")]
         expected["points"] = [words for words in expected["points"] if not words.endswith(" 0")]
-        for kind, ending in (("turns", "'s turn"), ("points", " scores "), ("flights", " has fled")):
-            assert [event for event in events if ending in event] == expected[kind]
+        for kind, words in words_of.items():
+            assert [event for event in report.events if words in event] == expected[kind]
             kinds[kind] += len(expected[kind])
     assert kinds["turns"] == 10
     assert min(kinds.values()) > 0

@@ -240,16 +240,17 @@ def test_the_outcome_can_be_the_only_reward():
     assert len(ends) > 1
 
 
-def test_placement_is_paid_for_nearness_to_objectives():
+@pytest.mark.parametrize("weight", [0.125, 1.0])
+def test_placement_is_paid_for_nearness_to_objectives(weight: float):
     """(4, 5) lies a hex from the objective around (4, 3), (0, 5) lies further: the shaping prefers the first."""
     paid = {}
     for one in ((4, 5), (0, 5)):
-        env = make_env(seat="first")
+        env = DeploymentEnv(small_game(), bot(), REWARD._replace(objective_placement=weight), "first", {})
         env.reset(seed=0)
         *_, info = env.step(env.game.actions.deploy(0, state_of(env).cell_of(one)))
         paid[one] = info["rewards"]["deployment"]
     assert paid[4, 5] > paid[0, 5] > 0
-    assert paid[4, 5] == pytest.approx(0.125 * (1 - 1 / 9) / 2)
+    assert paid[4, 5] == pytest.approx(weight * (1 - 1 / 9) / 2)
 
 
 def test_what_is_asked_too_early_or_too_late_is_refused():

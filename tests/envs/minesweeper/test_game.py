@@ -52,6 +52,16 @@ def test_illegal_actions_are_refused_and_change_nothing() -> None:
         game.play(state, 1)
 
 
+def test_all_hidden_cells_are_allowed_unless_the_frontier_is_asked_for() -> None:
+    """After a reveal in the corner of three rows, with four columns."""
+    settings: dict[str, Any] = {"safe_neighborhood": False, "flag_actions": False}
+    for game, allowed in (
+        (Minesweeper(3, 4, 1, **settings), 11),
+        (Minesweeper(3, 4, 1, frontier_mask=True, **settings), 3),
+    ):
+        assert game.sensible_mask(game.view(game.start(0, [5]))).sum() == allowed
+
+
 def test_outcome_at_the_step_limit_is_neither_won_nor_lost() -> None:
     game = Minesweeper(3, 4, 1, safe_neighborhood=False, max_steps=2)
     state = game.start(0, [5])
