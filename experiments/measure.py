@@ -33,6 +33,7 @@ from omegaconf import OmegaConf
 
 from experiments.bench.history import Place
 from experiments.composition import composed
+from src.config.agent_specs import parse_spec, quote_agents
 from src.config.cli import expand_opponent
 from src.core.files import write_atomic
 from src.core.runs.config_file import read_config
@@ -80,6 +81,10 @@ def quoridor() -> Iterator[Measurement]:
     for level in ("hell", "hard"):
         spec = f"agent=alphabeta_spec agent.difficulty={level}"
         yield match(f"Quoridor, {level} against the document's {level}", "quoridor", players[level], spec)
+    for seconds, games in ((0.3, 400), (1, 200)):
+        agents = f"[master:seconds={seconds},reference2:seconds={seconds}]"
+        command = f"sprt env=quoridor agents={agents} stop_early=false games={games} workers=16"
+        yield Measurement(f"Quoridor, master at {seconds} s per move against reference2", command)
     master = "agent=master agent.seconds=0.3"
     for name, opponent in {"reference": "agent=reference agent.seconds=0.3", "hell": players["hell"]}.items():
         yield match(f"Quoridor, master at 0.3 s per move against {name}", "quoridor", master, opponent, games=40)
@@ -91,10 +96,15 @@ def quoridor() -> Iterator[Measurement]:
         agent = f"{run}/5x5 'agent.changes={{play: {{simulations: {simulations}}}}}'"
         name = f"Quoridor 5x5, AlphaZero with {simulations} simulations against reference"
         yield match(name, "quoridor env.game.size=5", agent, "agent=reference")
-    for opponent in ("runner", "normal"):
-        name = f"Quoridor 9x9, AlphaZero's network without search against {opponent}"
-        agent = f"{run}/9x9 'agent.changes={{play: {{simulations: 0}}}}'"
-        yield match(name, "quoridor", agent, players[opponent])
+    networks = {
+        "AlphaZero's network without search": f"{run}/9x9 'agent.changes={{play: {{simulations: 0}}}}'",
+        "imitation's network": f"{SHIPPED}/quoridor_imitation",
+    }
+    for who, agent in networks.items():
+        for opponent in ("runner", "normal", "hard"):
+            yield match(f"Quoridor 9x9, {who} against {opponent}", "quoridor", agent, players[opponent])
+    name = "Quoridor 9x9, AlphaZero with 200 simulations against hell"
+    yield match(name, "quoridor", f"{run}/9x9", players["hell"])
 
 
 def match(name: str, env: str, agent: str, opponent: str, games: int = 200) -> Measurement:
@@ -140,10 +150,14 @@ MEASUREMENTS = (*minesweeper(), *quoridor(), *wargame(), *training())
 def code_digest(command: str) -> str:
     """Return twelve characters that identify what a command measures: settings, code and weights."""
     module, *words = shlex.split(command)
-    overrides = expand_opponent(words) if module == "evaluate" else words
-    cfg: Any = composed(module, *overrides)
+    expand = {"evaluate": expand_opponent, "sprt": quote_agents}.get(module, list)
+    cfg: Any = composed(module, *expand(words))
     names = [name for name in ("env", "agent", "opponent", "algo", "curriculum") if name in cfg]
     settings: Any = {name: OmegaConf.to_container(cfg[name], resolve=True) for name in names}
+    for text in cfg.get("agents", ()):
+        spec = parse_spec(text)
+        overrides = [f"agent={spec.name}", *(f"agent.{setting}" for setting in spec.settings)]
+        settings[text] = OmegaConf.to_container(composed("evaluate", *overrides).agent, resolve=True)
     runs = sorted({ROOT / node["run"] for node in _nodes(settings) if node.get("run") is not None})
     settings |= {run.name: read_config(run)["algo"] for run in runs}
     files = _imported({str(node["_target_"]).rpartition(".")[0] for node in _nodes(settings) if "_target_" in node})
@@ -214,7 +228,7 @@ def measure(one: Measurement) -> dict[str, Any]:
     place, code, began = Place.here(), code_digest(one.command), time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "eval.json"
-        output = f"json={file}" if one.command.startswith("evaluate") else f"hydra.run.dir={folder}"
+        output = f"hydra.run.dir={folder}" if one.command.startswith("train") else f"json={file}"
         subprocess.run([sys.executable, "-m", *shlex.split(f"src.{one.command}"), output], cwd=ROOT, check=True)
         found = json.loads(file.read_text())
     seconds = time.monotonic() - began
@@ -237,7 +251,8 @@ def tally(score: Mapping[str, Any]) -> dict[str, int]:
     """Return how the games of an evaluation ended, and in two-player games how often who moved first won."""
     seats = score.get("seats")
     moved_first = {"first_player_wins": seats["first"]["wins"] + seats["second"]["losses"]} if seats else {}
-    return {kind: score[kind] for kind in ("wins", "draws", "losses", "aborted")} | moved_first
+    aborted = score["aborted"] if "aborted" in score else 2 * score["aborted_pairs"]
+    return {kind: score[kind] for kind in ("wins", "draws", "losses")} | {"aborted": aborted} | moved_first
 
 
 def read() -> dict[str, dict[str, Any]]:

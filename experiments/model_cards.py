@@ -143,7 +143,10 @@ def settings(node: Mapping[str, Any]) -> str:
 def data(run: ShippedRun) -> Iterator[str]:
     log = RunLog(run.directory, None)
     steps, _ = log.column("time/seconds")
-    yield f"The run generated its own data: {steps[-1]:,.0f} {run.unit}. {trained_on(run)}\n"
+    if steps:
+        yield f"The run generated its own data: {steps[-1]:,.0f} {run.unit}. {trained_on(run)}\n"
+    else:
+        yield f"The run generated its own data, {run.unit}; its log was not kept.\n"
     env = run.config["env"]
     yield f"- Environment: `{env['_target_']}`; {settings(env.get('config') or env.get('game') or env)}."
     if run.plays_both_sides:
@@ -186,19 +189,20 @@ def opponent(env: Mapping[str, Any], target: Mapping[str, Any]) -> str:
 def training(run: ShippedRun) -> Iterator[str]:
     log = RunLog(run.directory, None)
     steps, seconds = log.column("time/seconds")
-    metric, rows = log.curve()
     keys = [key for key in ("total_steps", "episodes", "seconds") if run.algo.get(key)]
     budget = " or ".join(f"`{key}={run.algo[key]}`" for key in keys) + ", whichever ends first" * (len(keys) > 1)
-    yield f"- {steps[-1]:,.0f} {run.unit} in {seconds[-1]:,.0f} seconds, the last `time/seconds` of `metrics.csv`."
+    if steps:
+        yield f"- {steps[-1]:,.0f} {run.unit} in {seconds[-1]:,.0f} seconds, the last `time/seconds` of `metrics.csv`."
     yield f"- Budget: {budget}."
     start = run.algo.get("init_from")
     yield f"- Start: {f'the weights that `{start}` had then' if start else 'no earlier run'}."
-    games = run.algo.get("eval_episodes")
-    yield (
-        f"- Selection: the latest within a standard error of the highest `{metric}` of {len(rows)} evaluations"
-        f"{f' of {games:,} games' if games else ''}, "
-        f"{as_percent(run.best['score'])}{', which the selection biases upwards' if games else ''}."
-    )
+    if steps:
+        (metric, rows), games = log.curve(), run.algo.get("eval_episodes")
+        yield (
+            f"- Selection: the latest within a standard error of the highest `{metric}` of {len(rows)} evaluations"
+            f"{f' of {games:,} games' if games else ''}, "
+            f"{as_percent(run.best['score'])}{', which the selection biases upwards' if games else ''}."
+        )
     yield f"- {origin(run.provenance)}"
 
 

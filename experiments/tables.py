@@ -163,6 +163,8 @@ def logged_metrics() -> dict[str, dict[str, set[str]]]:
         for algo, games in json.loads(LOGGED.read_text()).items()
     }
     for run in shipped():
+        if not (run / "metrics.csv").is_file():  # its log was not kept
+            continue
         chosen = read_config(run)["composition"]
         for game, names in logged[chosen["algo"]].items():
             if game.partition("_")[0] == chosen["env"].partition("_")[0]:

@@ -2,6 +2,7 @@
 
 import logging
 import math
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -21,13 +22,19 @@ from .run import Environment
 log = logging.getLogger(__name__)
 
 SEATS = ("first", "second")
+WIDTH = 160  # columns, if the output is no terminal
 
 
 class PlainConsole(Console):
-    """A console that shows text as it is: without markup and emoji codes, and with control characters escaped."""
+    """A console that shows text as it is: without markup and emoji codes, and with control characters escaped.
+
+    Without a terminal its lines are long enough for every table.
+    """
 
     def __init__(self, **options: Any) -> None:
         super().__init__(markup=False, emoji=False, **options)
+        if not self.is_terminal and "COLUMNS" not in os.environ:
+            self.width = WIDTH
 
     def render_str(self, text: str, **options: Any) -> Text:
         return super().render_str(printable(text), **options)
