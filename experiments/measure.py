@@ -83,7 +83,7 @@ def quoridor() -> Iterator[Measurement]:
         yield match(f"Quoridor, {level} against the document's {level}", "quoridor", players[level], spec)
     for seconds, games in ((0.3, 400), (1, 200)):
         agents = f"[master:seconds={seconds},reference2:seconds={seconds}]"
-        command = f"sprt env=quoridor agents={agents} stop_early=false games={games} workers=16"
+        command = f"sprt env=quoridor agents={agents} stop_early=false games={games}"
         yield Measurement(f"Quoridor, master at {seconds} s per move against reference2", command)
     master = "agent=master agent.seconds=0.3"
     for name, opponent in {"reference": "agent=reference agent.seconds=0.3", "hell": players["hell"]}.items():

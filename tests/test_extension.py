@@ -246,11 +246,14 @@ def test_a_run_of_an_extension_is_evaluated_and_resumed(lab: Lab):
 def test_the_command_that_resumes_a_stopped_run_names_the_extension(lab: Lab):
     process = lab.start("train", *OWN, "algo=qlearning", "algo.episodes=1000000", "checkpoint_seconds=0", *SMALL, *FEW)
     wait_until(lambda: any(lab.folder.glob("outputs/runs/*/*/*/checkpoints/last.safetensors")), "a checkpoint")
+    (saved,) = lab.folder.glob("outputs/runs/*/*/*/checkpoints/last.safetensors")
     process.send_signal(signal.SIGINT)
     _, err = process.communicate()
     (command,) = re.findall("stopped: continue with python -m src.train (.*)", err)
     assert command.startswith("--config-dir=mine/conf resume=outputs/runs/connect_four/qlearning/")
+    stopped = saved.stat().st_mtime_ns
     resumed = lab.start("train", *shlex.split(command))
+    wait_until(lambda: saved.stat().st_mtime_ns > stopped, "another checkpoint")
     resumed.send_signal(signal.SIGINT)
     assert "refused" not in resumed.communicate()[1]
 
