@@ -236,6 +236,6 @@ def test_minesweeper_is_resumed_with_its_mines_and_its_clock(browser: Browser):
     assert browser.driver.current_url.endswith(path)
     assert int(browser.text(".ms-clock")) >= 2
     browser.click(".play")
-    browser.wait_text(".headline", "You win")
+    browser.wait_text(".headline", "Solved with an agent")
     browser.press("[")
     browser.wait_text(".headline", "After move")
