@@ -19,6 +19,7 @@ import json
 import os
 import random
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -50,7 +51,7 @@ AREAS = {
 }
 RESULTS_TEST = "tests/test_results.py"  # fails whenever measured code changes, whatever the change does
 STAGES = ("mirror", "named", "all")  # of tests: those that mirror the file, that name its module, and all
-HANGS = 1200.0  # seconds after which the tests are stopped: the mutant does not end, so it is detected
+CPU_SECONDS = 1200  # after which the tests are stopped: the mutant does not end, so it is detected
 SWAPS: dict[type[ast.AST], str] = {
     **{ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "=="},
     **{ast.In: "not in", ast.NotIn: "in", ast.Is: "is not", ast.IsNot: "is"},
@@ -221,9 +222,10 @@ class Laboratory:
                 stdout=subprocess.DEVNULL if quiet else None,
                 stderr=subprocess.STDOUT if quiet else None,
                 start_new_session=True,
+                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS)),
             )
             try:
-                return process.wait(HANGS) not in (0, 5)  # 5: no test was collected
+                return process.wait(6 * CPU_SECONDS) not in (0, 5)  # 5: no test was collected
             except subprocess.TimeoutExpired:
                 return True
             finally:
@@ -296,6 +298,7 @@ def main() -> None:
         if laboratory.fails_without_mutant(sample, options.stages):
             sys.exit("error: the tests fail without a mutant: run make test")
         free.put(laboratory)
+        tested = {row["mutant"] for row in known}
         detected = {row["mutant"] for row in known if row["detected"]}
         for stage in options.stages:
             left = [mutant for mutant in sample if str(mutant) not in detected]
@@ -303,8 +306,12 @@ def main() -> None:
                 if found:
                     detected.add(str(mutant))
                     print(f"detected by {stage}: {mutant}", flush=True)
-                rows = [(one.area, str(one), str(one) in detected) for one in sample]
-                lines = [{"area": area, "mutant": text, "detected": is_in, "code": code} for area, text, is_in in rows]
+                tested.add(str(mutant))
+                lines = [
+                    {"area": one.area, "mutant": str(one), "detected": str(one) in detected, "code": code}
+                    for one in sample
+                    if str(one) in tested
+                ]
                 write_atomic(RESULTS, "".join(json.dumps(line) + "\n" for line in lines))
         print(*(f"NOT DETECTED {mutant}" for mutant in sample if str(mutant) not in detected), sep="\n")
     if "all" in options.stages:
