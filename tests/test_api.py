@@ -182,7 +182,7 @@ def test_train_writes_below_the_current_folder(tmp_path: Path, monkeypatch: pyte
 @pytest.mark.filterwarnings("ignore:Observation")  # masked observations are dictionaries
 def test_two_player_games_keep_the_rules_of_pettingzoo(name: str):
     env = api.make_aec(name)
-    assert env.metadata["name"].startswith(name.partition("_")[0])
+    assert str(env.metadata["name"]).startswith(name.partition("_")[0])
     api_test(env, num_cycles=100)
     seed_test(lambda: api.make_aec(name), num_cycles=20)
 
