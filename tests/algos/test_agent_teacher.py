@@ -86,20 +86,21 @@ def test_labels_are_those_of_the_teacher_whoever_plays(dagger: float):
     assert any(decided) == (dagger > 0), "perfect play on both sides leads to drawn positions only"
 
 
-@pytest.mark.parametrize("agent", [MinimaxAgent(), MctsAgent(simulations=20, exploration=0.5)])
-def test_a_batch_depends_on_seed_and_number_only(agent: Agent):
-    makes = partial(_make, teacher(agent, dagger=0.5), learner())
+def test_a_batch_depends_on_seed_and_number_only():
+    agents = MinimaxAgent(), MctsAgent(simulations=20, exploration=0.5)
+    makes = partial(_make, [teacher(agent, dagger=0.5) for agent in agents], learner())
     with TaskPool(makes, 0) as here, TaskPool(makes, 2) as there:
-        first = [here.submit(number)() for number in (1, 0)]
-        second = [job() for job in [there.submit(number) for number in (0, 1)]][::-1]
+        first = [here.submit(number)() for number in (3, 2, 1, 0)]
+        second = [job() for job in [there.submit(number) for number in range(4)]][::-1]
     for one, other in zip(first, second, strict=True):
         for a, b in zip(one, other, strict=True):
             np.testing.assert_array_equal(a, b)
-    assert not np.array_equal(first[0].observation, first[1].observation)
+    assert not np.array_equal(first[0].observation, first[2].observation)
+    assert not np.array_equal(first[1].observation, first[3].observation)
 
 
-def _make(labeler: AgentTeacher, played: Any, number: int) -> Any:
-    return labeler.labeled_batch(GAME, 0, number, 60, played)
+def _make(labelers: list[AgentTeacher], played: Any, number: int) -> Any:
+    return labelers[number % 2].labeled_batch(GAME, 0, number // 2, 60, played)
 
 
 def test_soft_targets_are_those_of_the_teacher():
@@ -176,7 +177,7 @@ def test_a_value_target_is_the_outcome_unless_another_move_follows():
 
 def test_a_run_that_was_killed_ends_like_one_that_was_not_with_any_number_of_processes(tmp_path: Path):
     fit(learning(), versus(), tmp_path / "whole")
-    fit(learning(workers=1), versus(), tmp_path / "killed", saves=23)  # in a round that the learner plays
+    fit(learning(), versus(), tmp_path / "killed", saves=23)  # in a round that the learner plays
     fit(learning(workers=2), versus(), tmp_path / "killed")
     assert_same_weights(tmp_path / "whole", tmp_path / "killed", "last")
     assert rows_without_times(tmp_path / "whole") == rows_without_times(tmp_path / "killed")
