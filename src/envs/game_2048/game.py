@@ -1,6 +1,5 @@
 """2048 as a game for one player, who has won when a tile of the goal is made; an action is a direction."""
 
-from functools import lru_cache
 from typing import Annotated
 
 import numpy as np
@@ -20,7 +19,6 @@ class Game2048(Game[Board, Board]):
         """`size` is the number of rows and columns; `goal` is the tile that wins and ends the game."""
         require(goal.bit_count() == 1, f"goal={goal} is no tile: choose a power of 2, such as 2048")
         self.size, self.goal = size, goal.bit_length() - 1
-        self._slides = lru_cache(1 << 12)(self._slides_from)  # asked for several times at each position
 
     def initial(self, rng: np.random.Generator) -> Board:
         empty = Board((0,) * self.size**2, 0, int(rng.integers(2**63)))
@@ -32,13 +30,9 @@ class Game2048(Game[Board, Board]):
     def to_move(self, state: Board) -> int:
         return 0
 
-    def _slides_from(self, tiles: tuple[int, ...]) -> dict[int, tuple[tuple[int, ...], int]]:
-        after = {move: rules.slide(self.size, tiles, move) for move in range(len(MOVES))}
-        return {move: found for move, found in after.items() if found[0] != tiles}
-
     def slides(self, view: Board) -> dict[int, tuple[tuple[int, ...], int]]:
         """Return the tiles after each legal move, before a new one, and the sum of the tiles that it makes."""
-        return {} if max(view.tiles) >= self.goal else self._slides(view.tiles)
+        return {} if max(view.tiles) >= self.goal else rules.slides(self.size, view.tiles)
 
     def legal_actions(self, view: Board) -> list[int]:
         return list(self.slides(view))

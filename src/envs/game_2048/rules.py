@@ -4,7 +4,7 @@ Chance is a function of the board's seed, which each new tile replaces, so seed 
 """
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from ...core.play.search_interface import splitmix64
@@ -54,6 +54,13 @@ def slide(size: int, tiles: tuple[int, ...], move: int) -> tuple[tuple[int, ...]
         for cell, exponent in zip(line, merged, strict=True):
             after[cell] = exponent
     return tuple(after), made
+
+
+@lru_cache(1 << 12)  # asked for several times at each position
+def slides(size: int, tiles: tuple[int, ...]) -> dict[int, tuple[tuple[int, ...], int]]:
+    """Return the results of the moves that change the board."""
+    after = {move: slide(size, tiles, move) for move in range(len(MOVES))}
+    return {move: found for move, found in after.items() if found[0] != tiles}
 
 
 def add_tile(board: Board) -> Board:

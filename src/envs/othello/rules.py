@@ -7,7 +7,7 @@
 4 . . . .
 """
 
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 
@@ -17,51 +17,55 @@ class Position(NamedTuple):
     seat: int  # to move
 
 
+@cache
+def directions(size: int) -> list[tuple[int, int]]:
+    """Return the shift to each neighbor, and the cells that are one: nothing enters the next row."""
+    everywhere, left = (1 << size * size) - 1, sum(1 << row * size for row in range(size))
+    not_left, not_right = everywhere & ~left, everywhere & ~(left << size - 1)
+    return [
+        *((1, not_left), (-1, not_right), (size, everywhere), (-size, everywhere)),
+        *((size + 1, not_left), (size - 1, not_right), (1 - size, not_left), (-size - 1, not_right)),
+    ]
+
+
+@lru_cache(1 << 14)  # asked for several times at each position
+def moves(size: int, own: int, other: int) -> int:
+    """Return the cells, as bits, where a disc encloses some of the opponent's."""
+    found, empty = 0, ~(own | other)
+    for step, board in directions(size):
+        run = _shifted(own, step) & board & other
+        for _ in range(size - 3):
+            run |= _shifted(run, step) & board & other
+        found |= _shifted(run, step) & board & empty
+    return found
+
+
 class Board:
-    """The geometry of a board, and the rules on it. Cells are numbers below `cells`, row by row."""
+    """The rules on a board. Cells are numbers, row by row."""
 
     def __init__(self, size: int) -> None:
         """`size` is even."""
-        self.size, self.cells = size, size * size
-        everywhere = (1 << self.cells) - 1
-        left = sum(1 << row * size for row in range(size))
-        not_left, not_right = everywhere & ~left, everywhere & ~(left << size - 1)
-        # The shift to a neighbor, and the cells that are one: nothing leaves the board or runs into the next row.
-        self._directions = [
-            *((1, not_left), (-1, not_right), (size, everywhere), (-size, everywhere)),
-            *((size + 1, not_left), (size - 1, not_right), (1 - size, not_left), (-size - 1, not_right)),
-        ]
-        self.moves = lru_cache(1 << 14)(self._moves)  # asked for several times at each position
+        self.size = size
 
     def start(self) -> Position:
         upper = (self.size // 2 - 1) * (self.size + 1)  # d4 of 8x8
         lower = upper + self.size + 1
         return Position(1 << upper + 1 | 1 << lower - 1, 1 << upper | 1 << lower, 0)
 
-    def _moves(self, own: int, other: int) -> int:
-        """Return the cells, as bits, where a disc encloses some of the opponent's."""
-        found, empty = 0, ~(own | other)
-        for step, board in self._directions:
-            run = _shifted(own, step) & board & other
-            for _ in range(self.size - 3):
-                run |= _shifted(run, step) & board & other
-            found |= _shifted(run, step) & board & empty
-        return found
-
     def legal_cells(self, position: Position) -> int:
         """Return the cells, as bits, on which the player to move may place a disc."""
-        return self.moves(*_own_and_other(position))
+        return moves(self.size, *_own_and_other(position))
 
     def is_over(self, position: Position) -> bool:
         own, other = _own_and_other(position)
-        return not self.moves(own, other) and not self.moves(other, own)
+        return not moves(self.size, own, other) and not moves(self.size, other, own)
 
     def place(self, position: Position, cell: int | None) -> Position:
         """Place a disc of the player to move on a legal cell and turn those that it encloses; None passes."""
         own, other = _own_and_other(position)
         if cell is not None:
             placed, turned = 1 << cell, 0
-            for step, board in self._directions:
+            for step, board in directions(self.size):
                 run, at = 0, _shifted(placed, step) & board
                 while at & other:
                     run |= at
