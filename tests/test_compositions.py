@@ -84,8 +84,14 @@ def shortest_of_each_game() -> list[str]:
     return sorted(chosen.values())
 
 
-FEW_ENVS = shortest_of_each_game()
+PLAIN_GAMES = ("connect_four", "game_2048", "othello")  # on the generic environments: every learner runs the same code
+FEW_ENVS = [env for env in shortest_of_each_game() if env not in PLAIN_GAMES]
 VARIANTS = [pytest.param(env, "ppo", marks=pytest.mark.slow) for env in options("env") if env not in FEW_ENVS]
+VARIANTS += [
+    pytest.param(env, algo, marks=pytest.mark.slow)
+    for env in PLAIN_GAMES
+    for algo in ("alphazero", "dqn", "imitation", "qlearning")  # of which some refuse it
+]
 PAIRS = [*itertools.product(FEW_ENVS, options("algo")), *VARIANTS]  # other learners run the same code on variants
 SMALL_GAMES_FIRST = mostly_slow(FEW_ENVS[::-1], fast=2)  # tic-tac-toe and Quoridor
 GROUPS = ("env", "algo", "curriculum", "logger", "experiment")
@@ -102,6 +108,8 @@ SMALL = {  # small budgets and batches, under the names of each algorithm
     "games": 2,
     "workers": 0,
     "hidden": [16],
+    "buffer_size": 200,
+    "learning_starts": 8,
 }
 BUDGETS = {"episodes", "total_steps"}
 SMALL_NET = {"channels": 8, "blocks": 1, "hidden": [16]}

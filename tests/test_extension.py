@@ -36,20 +36,20 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy outside the repository, importable by this process; commands are given its config folder."""
     shutil.copytree(HERE, tmp_path / "mine", ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.syspath_prepend(tmp_path / "mine")
-    monkeypatch.delitem(sys.modules, "connect_four", raising=False)
+    monkeypatch.delitem(sys.modules, "gomoku", raising=False)
     return tmp_path / "mine"
 
 
 @pytest.fixture
 def game(folder: Path) -> Any:
-    from connect_four import ConnectFour
+    from gomoku import Gomoku
 
-    return ConnectFour(6, 7, 4)
+    return Gomoku(6, 6, 4)
 
 
 def play(game: Any, moves: str) -> str:
     state: str = game.initial(np.random.default_rng(0))
-    for move in moves:
+    for move in moves.split():
         state = game.play(state, game.parse_move(state, move))
     return state
 
@@ -58,17 +58,18 @@ def test_the_extension_derives_from_the_classes_of_this_process(game: Any):
     assert isinstance(game, src.core.play.game.TwoPlayerGame)
 
 
-def test_the_rules_of_connect_four(game: Any):
-    assert [game.perft(game.initial(np.random.default_rng(0)), depth) for depth in (1, 2, 3)] == [7, 49, 343]
-    assert game.outcome(play(game, "aabbccd")) == 1, "a row"
-    assert game.outcome(play(game, "gababab")) is None, "three in a column"
-    assert game.outcome(play(game, "gabababa")) == -1, "a column of the second player"
-    assert game.outcome(play(game, "abababa")) == 1, "a column"
-    assert game.outcome(play(game, "abbccdcddgd")) == 1, "a diagonal"
-    full = play(game, "aaaaaa")
-    assert game.legal_actions(full) == [1, 2, 3, 4, 5, 6]
-    with pytest.raises(UserError, match="full or does not exist"):
-        game.play(full, 0)
+def test_the_rules_of_gomoku(game: Any):
+    assert [game.perft(game.initial(np.random.default_rng(0)), depth) for depth in (1, 2, 3)] == [36, 1260, 42840]
+    assert game.outcome(play(game, "a1 a2 b1 b2 c1 c2 d1")) == 1, "a row"
+    assert game.outcome(play(game, "f6 a1 f5 a2 f4 a3")) is None, "three in a column"
+    assert game.outcome(play(game, "f6 a1 f5 a2 f4 a3 e1 a4")) == -1, "a column of the second player"
+    assert game.outcome(play(game, "a1 b1 b2 c1 c3 d1 d4")) == 1, "a diagonal"
+    assert game.outcome(play(game, "d1 a1 c2 a2 b3 e5 a4")) == 1, "the other diagonal"
+    assert game.outcome(play(game, "d6 a1 e6 a2 f6 a3 a5")) is None, "a row ends at the edge"
+    taken = play(game, "a6")
+    assert game.legal_actions(taken) == list(range(1, 36))
+    with pytest.raises(UserError, match="taken or does not exist"):
+        game.play(taken, 0)
 
 
 def test_search_plays_the_extension(game: Any):
@@ -81,7 +82,7 @@ def config_of(run: Path) -> dict[str, Any]:
     return {
         "env": {
             "_target_": "boardlab.envs.two_player_env.VersusEnv",
-            "game": {"_target_": "connect_four.ConnectFour", "rows": 3, "cols": 4, "length": 3},
+            "game": {"_target_": "gomoku.Gomoku", "rows": 3, "cols": 4, "length": 3},
             "opponent": {"_target_": "src.core.play.agent.RandomAgent"},
             "reward": {
                 "_target_": "src.envs.two_player_env.OutcomeReward",
@@ -103,10 +104,10 @@ def put(run: Path, config: dict[str, Any]) -> Path:
 
 def test_a_run_of_an_extension_is_refused_until_trusted(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     run = put(tmp_path / "run", config_of(tmp_path))
-    with pytest.raises(UserError, match=r"'connect_four\.ConnectFour', which is refused.*--config-dir"):
+    with pytest.raises(UserError, match=r"'gomoku\.Gomoku', which is refused.*--config-dir"):
         load_config(run)
-    monkeypatch.setenv(TRUST, "another, connect_four")
-    assert type(build(load_config(run).env, "env").game).__name__ == "ConnectFour"
+    monkeypatch.setenv(TRUST, "another, gomoku")
+    assert type(build(load_config(run).env, "env").game).__name__ == "Gomoku"
     monkeypatch.setenv(TRUST, "connect")
     with pytest.raises(UserError, match="which is refused"):
         load_config(run)
@@ -117,10 +118,10 @@ def test_an_extension_trusts_its_classes_where_it_names_them(
 ):
     monkeypatch.setenv(CONFIG_DIRS, str(folder / "conf"))
     run = put(tmp_path / "run", config_of(tmp_path))
-    assert type(build(load_config(run).env, "env").game).__name__ == "ConnectFour"
+    assert type(build(load_config(run).env, "env").game).__name__ == "Gomoku"
     config = config_of(tmp_path)
     config["env"]["opponent"] = dict(config["env"]["game"])
-    with pytest.raises(UserError, match=r"env.opponent has _target_ 'connect_four.ConnectFour', which is refused"):
+    with pytest.raises(UserError, match=r"env.opponent has _target_ 'gomoku.Gomoku', which is refused"):
         load_config(put(tmp_path / "elsewhere", config))
     (folder / "conf/env/broken.yaml").write_text("- a list")
     targets_in.cache_clear()
@@ -129,7 +130,7 @@ def test_an_extension_trusts_its_classes_where_it_names_them(
 
 
 def test_trust_in_one_package_is_no_trust_in_others(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv(TRUST, "connect_four")
+    monkeypatch.setenv(TRUST, "gomoku")
     config = config_of(tmp_path)
     config["env"]["game"]["rows"] = {"_target_": "os.system", "command": "touch executed"}
     with pytest.raises(UserError, match=r"'os\.system', which is refused"):
@@ -143,18 +144,18 @@ def test_trust_in_one_package_is_no_trust_in_others(folder: Path, tmp_path: Path
 @pytest.mark.parametrize(
     "target",
     [
-        "connect_four.np.load",
-        "connect_four.require",
-        "connect_four.UserError",
-        "connect_four.ConnectFour.play",
-        "connect_four",
+        "gomoku.np.load",
+        "gomoku.require",
+        "gomoku.UserError",
+        "gomoku.Gomoku.play",
+        "gomoku",
     ],
 )
 def test_only_classes_of_a_trusted_package_are_trusted(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str
 ):
     """What the package imports is not its own: a run could call numpy.load on a pickle beside it."""
-    monkeypatch.setenv(TRUST, "connect_four")
+    monkeypatch.setenv(TRUST, "gomoku")
     config = config_of(tmp_path)
     config["env"]["game"] = {"_target_": target, "file": "run/pickle.npy", "allow_pickle": True}
     with pytest.raises(UserError, match="which is refused"):
@@ -170,7 +171,7 @@ TRAINING_RUNS = {
 }
 
 
-OWN = ("--config-dir=mine/conf", "env=connect_four")
+OWN = ("--config-dir=mine/conf", "env=gomoku")
 
 
 @pytest.mark.slow
@@ -183,12 +184,12 @@ def test_an_extension_is_trained(lab: Lab, algo: str):
 @pytest.mark.usefixtures("folder")
 def test_the_folder_beside_the_options_is_imported_by_every_process(lab: Lab):
     words = ("agents=[random,mcts:simulations=2]", "games=4", "workers=2", "opening_plies=2")
-    assert "4 games" in lab.succeed("sprt", "--config-dir", "mine/conf", "env=connect_four", *words).stdout
-    refused = lab.refuse("evaluate", "--config-dir=nowhere", "env=connect_four")
+    assert "4 games" in lab.succeed("sprt", "--config-dir", "mine/conf", "env=gomoku", *words).stdout
+    refused = lab.refuse("evaluate", "--config-dir=nowhere", "env=gomoku")
     assert "--config-dir=nowhere is not a folder" in refused.stderr
-    (lab.folder / "mine/connect_four.py").unlink()
+    (lab.folder / "mine/gomoku.py").unlink()
     refused = lab.refuse("evaluate", *OWN)
-    assert refused.stderr.count("No module named 'connect_four'") == 1
+    assert refused.stderr.count("No module named 'gomoku'") == 1
 
 
 PROGRAM = """
@@ -196,12 +197,12 @@ import src, gymnasium
 from boardlab.api import add_config_dir, compose, evaluate, load_agent, make, make_agent, make_vec, train
 
 add_config_dir("mine/conf")
-assert gymnasium.make("boardlab/Connect-Four-v0").reset(seed=0)[1]["action_mask"].sum() == 7
-assert make_vec("connect_four", num_envs=3, game={"cols": 5}).reset(seed=0)[1]["action_mask"].shape == (3, 5)
-score = evaluate(make_agent("alphabeta", "agent.difficulty=easy"), "connect_four", episodes=2)
+assert gymnasium.make("boardlab/Gomoku-v0").reset(seed=0)[1]["action_mask"].shape == (36,)
+assert make_vec("gomoku", num_envs=3, game={"cols": 5}).reset(seed=0)[1]["action_mask"].shape == (3, 30)
+score = evaluate(make_agent("alphabeta", "agent.difficulty=easy"), "gomoku", episodes=2)
 few = ("algo.episodes=20", "algo.eval_every=20", "logger=csv")
-train(compose("env=connect_four", "algo=qlearning", *few, WORDS), "run")
-print(evaluate(load_agent("run"), make("connect_four", WORDS), episodes=2).total.games)
+train(compose("env=gomoku", "algo=qlearning", *few, WORDS), "run")
+print(evaluate(load_agent("run"), make("gomoku", WORDS), episodes=2).total.games)
 """
 
 
@@ -236,7 +237,7 @@ def test_a_run_of_an_extension_is_evaluated_and_resumed(lab: Lab):
     run = lab.train(*OWN, "algo=ppo", *small, *FEW)
     evaluate = (*OWN, "agent=trained", f"agent.run={run}", "episodes=2")
     refused = lab.refuse("evaluate", *evaluate[2:])
-    assert "'connect_four.ConnectFour', which is refused" in refused.stderr
+    assert "'gomoku.Gomoku', which is refused" in refused.stderr
     lab.succeed("evaluate", OWN[0], *evaluate[2:])
     lab.succeed("train", OWN[0], f"resume={run}", "logger=csv")
 
@@ -250,7 +251,7 @@ def test_the_command_that_resumes_a_stopped_run_names_the_extension(lab: Lab):
     process.send_signal(signal.SIGINT)
     _, err = process.communicate()
     (command,) = re.findall("stopped: continue with python -m src.train (.*)", err)
-    assert command.startswith("--config-dir=mine/conf resume=outputs/runs/connect_four/qlearning/")
+    assert command.startswith("--config-dir=mine/conf resume=outputs/runs/gomoku/qlearning/")
     stopped = saved.stat().st_mtime_ns
     resumed = lab.start("train", *shlex.split(command))
     wait_until(lambda: saved.stat().st_mtime_ns > stopped, "another checkpoint")
@@ -261,10 +262,10 @@ def test_the_command_that_resumes_a_stopped_run_names_the_extension(lab: Lab):
 @pytest.mark.slow
 @pytest.mark.usefixtures("folder")
 def test_the_engine_plays_an_extension(lab: Lab):
-    lines = "position startpos moves a b a b a b\nlegal\ngo\nquit\n"
+    lines = "position startpos moves a1 a6 b1 b6 c1 c6\nlegal\ngo\nquit\n"
     done = lab.run("engine", *OWN, "agent=mcts", stdin=lines)
-    assert done.stdout.splitlines()[:2] == ["ok", "legal a b c d e f g"], done.stderr
-    assert done.stdout.splitlines()[2].startswith("bestmove a"), "it completes the column"
+    assert done.stdout.splitlines()[1].startswith("legal a2 a3 a4 a5 b2 "), done.stderr
+    assert done.stdout.splitlines()[2].startswith("bestmove d1"), "it completes the row"
 
 
 @pytest.fixture
@@ -280,7 +281,7 @@ def lights_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def test_a_game_for_one_player_needs_no_environment_of_its_own(lights_out: Any, game: Any):
     check_env(lights_out)
-    with pytest.raises(UserError, match="ConnectFour has two players: its environment is VersusEnv"):
+    with pytest.raises(UserError, match="Gomoku has two players: its environment is VersusEnv"):
         SoloEnv(game, lights_out.reward, {})
     lights_out.reset(seed=5)
     _, reward, ended, truncated, info = lights_out.step(0)

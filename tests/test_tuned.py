@@ -67,8 +67,8 @@ def test_every_pair_that_fits_is_tuned_or_has_a_reason():
         ("minesweeper_16x16", "ppo", "minesweeper_ppo"),
         ("deployment_classic_mirror", "imitation", "deployment_imitation"),
         ("quoridor", "ppo", "quoridor_ppo"),
-        ("connect_four", "ppo", "other_ppo"),
-        ("connect_four", "qlearning", "connect_four_qlearning"),
+        ("gomoku", "ppo", "other_ppo"),
+        ("gomoku", "qlearning", "gomoku_qlearning"),
     ],
 )
 def test_variants_of_a_game_share_its_tuned_settings(env: str, algo: str, expected: str):
@@ -77,9 +77,9 @@ def test_variants_of_a_game_share_its_tuned_settings(env: str, algo: str, expect
 
 def test_an_extension_tunes_its_own_games(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "tuned").mkdir()
-    (tmp_path / "tuned/connect_four_ppo.yaml").touch()
+    (tmp_path / "tuned/gomoku_ppo.yaml").touch()
     monkeypatch.setenv(CONFIG_DIRS, str(tmp_path))
-    assert src.config.resolvers.tuned("connect_four", "ppo") == "connect_four_ppo"
+    assert src.config.resolvers.tuned("gomoku", "ppo") == "gomoku_ppo"
 
 
 @pytest.mark.parametrize(

@@ -21,10 +21,13 @@ class Architecture(Protocol):
         """`aux` adds a head for the auxiliary task of the game, if the architecture supports it."""
 
 
-def build_net(architecture: Architecture, env: Environment, init_from: str | None) -> nn.Module:
-    """Build a network for an environment, with the best weights of the run `init_from` if given."""
+def build_net(architecture: Architecture, env: Environment, init_from: str | None, aux: bool = True) -> nn.Module:
+    """Build a network for an environment, with the best weights of the run `init_from` if given.
+
+    It predicts the auxiliary task of the game if there is one, unless `aux` is False.
+    """
     game = env.game
-    net = architecture.build(env.observation_space.shape, game.num_actions, game.aux_task is not None)
+    net = architecture.build(env.observation_space.shape, game.num_actions, aux and game.aux_task is not None)
     require(
         not (game.has_coded_cells and getattr(net, "encoder", game) is None),
         "the observation holds codes, which this network would read as quantities: set net_defaults.encoder, or "

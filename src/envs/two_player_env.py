@@ -23,7 +23,7 @@ SEATS: dict[Seat, tuple[int, ...]] = {"first": (0,), "second": (1,), "random": (
 
 @dataclass(frozen=True)
 class GameReward:
-    """Reward for the outcome, for the learner's side. Subclasses add a potential for unfinished positions.
+    """Reward for the outcome, for the learner's side. Subclasses add a score, or a potential for unfinished positions.
 
     A change of the potential is rewarded with gamma * after - before, with the discount factor of the learner:
     otherwise shaping would change which policy is best (Ng, Harada & Russell 1999).
@@ -44,6 +44,10 @@ class GameReward:
         """Return the value of an unfinished position for `seat`."""
         return 0.0
 
+    def score(self, game: Any, state: Any, seat: int) -> float:
+        """Return what `seat` has earned in the game so far, such as points; what a step adds is its reward."""
+        return 0.0
+
 
 @dataclass(frozen=True)
 class OutcomeReward(GameReward):
@@ -52,8 +56,9 @@ class OutcomeReward(GameReward):
 
 def outcome_values(reward: OutcomeReward) -> tuple[float, float, float]:
     """Return the rewards for win, draw and loss, for games that compute their own rewards and ask for no potential."""
-    shaped = type(reward).potential is not GameReward.potential
-    require(not shaped, f"the potential of {type(reward).__name__} is not used in this game: leave it out")
+    for name in ("potential", "score"):
+        used = getattr(type(reward), name) is not getattr(GameReward, name)
+        require(not used, f"the {name} of {type(reward).__name__} is not used in this game: leave it out")
     return float(reward(1)), float(reward(0)), float(reward(-1))
 
 
@@ -72,7 +77,7 @@ class Episode:
         self.rng = np.random.default_rng()
         self.state: Any = None
         self.own_seat = 0
-        self._potential = 0.0  # when the learner was last to move
+        self._potential = self._score = 0.0  # when the learner was last to move
         self._start: dict[str, Any] = {}  # generator state at the start of the game
         self._actions: list[int] = []  # moves of both players since the start
 
@@ -112,12 +117,14 @@ class Episode:
 
         The potential of a finished game is 0, so over a game the discounted changes sum to a constant.
         """
-        outcome, before = self.own_outcome, self._potential
+        outcome, before, earned = self.own_outcome, self._potential, self._score
+        self._score = self.reward.score(self.game, self.state, self.own_seat)
+        gained = self._score - earned
         if outcome is None:
             self._potential = self.reward.potential(self.game, self.state, self.own_seat)
-            return self.reward.gamma * self._potential - before
+            return gained + self.reward.gamma * self._potential - before
         self._potential = 0.0
-        return self.reward(outcome) - before
+        return gained + self.reward(outcome) - before
 
     def observation(self) -> np.ndarray:
         return self.game.observe(self.game.view(self.state))

@@ -32,6 +32,7 @@ from tests.algos.making import (
     versus,
 )
 from tests.algos.test_alphazero import alphazero
+from tests.algos.test_dqn import SMALL_GAME, dqn, solo
 from tests.algos.test_nnue import nnue, quoridor
 
 FILE = Path(__file__).with_name("training.json")
@@ -80,6 +81,8 @@ RUNS: dict[str, Callable[[Path], None]] = {
     "maskable_ppo": maskable_ppo,
     "alphazero": lambda folder: fit(alphazero(repeats=3.0), versus(), folder),
     "alphazero without symmetries": lambda folder: fit(alphazero(augment=False, total_steps=128), versus(), folder),
+    "dqn alone": lambda folder: fit(solo(n_step=3, play=InferenceConfig(symmetries=True)), minesweeper(), folder),
+    "dqn in self-play": lambda folder: fit(dqn(), versus(game=SMALL_GAME), folder),
     "nnue": lambda folder: fit(nnue(), quoridor(), folder),
     "imitation": imitation,
     "qlearning": qlearning,

@@ -81,6 +81,17 @@ def test_agents_are_offered_where_they_can_play(lab: TestLab):
     assert list(fitting_players(lab, TicTacToe(symmetric=True))) == expected
 
 
+@in_tab
+async def test_a_game_that_draws_itself_is_shown_as_a_picture(lab: TestLab):
+    nim, pictured = [await open_page(lab, env, (YOU, YOU)) for env in ("nim", "tictactoe")]
+    assert nim.board.content.startswith("<pre")
+    before = pictured.board.content
+    assert before.startswith('<img class="gp-picture" src="data:image/png;base64,')
+    assert before.endswith('alt=". . .\n. . .\n. . .">'), "read by a screen reader"
+    await pictured.pick_move(Pick("move-4", LEFT))
+    assert pictured.board.content != before
+
+
 @pytest.mark.parametrize("env", ["nim", "tictactoe"])
 @in_tab
 async def test_a_person_plays_an_agent_to_the_end(lab: TestLab, env: str, notifications: list[str]):

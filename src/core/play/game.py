@@ -159,9 +159,12 @@ class TwoPlayerGame(Game[State, State]):
     @abstractmethod
     def move_name(self, state: State, action: int) -> str: ...
 
-    @abstractmethod
     def parse_move(self, state: State, text: str) -> int:
         """Return the legal action that a text names; anything else raises `UserError`."""
+        names = {self.move_name(state, action): action for action in self.legal_actions(state)}
+        if text not in names:
+            raise UserError(f"{text} is not a legal move here: legal are {' '.join(names) or 'none'}")
+        return names[text]
 
     def line_names(self, state: State, actions: Sequence[int]) -> list[str]:
         """Return the names of a sequence of actions."""

@@ -4,7 +4,6 @@ from functools import cache
 
 import numpy as np
 
-from ...core.errors import UserError
 from ...core.play.game import Canonical, TabularGame, Trait
 from ...core.play.search_interface import Symmetry, board_symmetries
 from . import rules
@@ -55,12 +54,6 @@ class TicTacToe(TabularGame[str]):
 
     def move_name(self, state: str, action: int) -> str:
         return str(action)
-
-    def parse_move(self, state: str, text: str) -> int:
-        names = [str(cell) for cell in legal_cells(state)]
-        if text not in names:
-            raise UserError(f"{text} is not a legal move here: legal are {' '.join(names) or 'none'}")
-        return int(text)
 
     def write_position(self, state: str) -> str:
         return state

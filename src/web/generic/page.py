@@ -1,5 +1,7 @@
-"""Play any game by its text rendering and its list of legal moves."""
+"""Play any game by its picture, or else its text, and its list of legal moves."""
 
+import base64
+import io
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
@@ -7,6 +9,7 @@ from html import escape
 from typing import Any
 
 from nicegui import ui
+from PIL import Image
 from starlette.requests import Request
 
 from ...core.errors import UserError
@@ -97,11 +100,23 @@ class GenericPage(GamePage[GameMatch]):
     async def show(self, moved: bool = False) -> None:
         self.show_match_panel(search_comment(self.match.notes[self.now - 1]) if self.now > 0 else "")
         self.moves.draw(move_list(self.match, self.now))
-        self.board.set_content(f'<pre class="gp-text">{escape(self.game.render(self.state))}</pre>')
+        self.board.set_content(board(self.game, self.state))
         game, state = self.game, self.match.state
         legal = game.legal_actions(game.view(state)) if self.human_to_move else []
         buttons = [(f"move-{action}", "", move_name(game, state, action)) for action in legal]
         self.legal.draw(_buttons("gp-legal", buttons) if buttons else "")
+
+
+def board(game: Game, state: Any) -> str:
+    """Return the position as HTML: the picture of the game, or its text if it draws none."""
+    text = escape(game.render(state))
+    if type(game).image is Game.image:
+        return f'<pre class="gp-text">{text}</pre>'
+    png = io.BytesIO()
+    Image.fromarray(game.image(state)).save(png, "PNG")
+    return (
+        f'<img class="gp-picture" src="data:image/png;base64,{base64.b64encode(png.getvalue()).decode()}" alt="{text}">'
+    )
 
 
 def move_list(match: GameMatch, now: int) -> str:

@@ -1,6 +1,6 @@
-"""Connect Four as an extension: nothing here is part of the package.
+"""Gomoku, or any other k in a row, as an extension: nothing here is part of the package.
 
-A state is the cells as text, the top row first: "X" moves first, "O" second, "." is empty. An action is a column.
+A state is the cells as text, the top row first: "X" moves first, "O" second, "." is empty. An action is a cell.
 """
 
 import numpy as np
@@ -8,16 +8,17 @@ from boardlab.core.errors import UserError, require
 from boardlab.core.play.game import Canonical, TabularGame, Trait
 
 
-class ConnectFour(TabularGame[str]):
+class Gomoku(TabularGame[str]):
     traits = frozenset({Trait.TWO_PLAYER, Trait.PERFECT_INFORMATION, Trait.DETERMINISTIC})
+    mirrored = True
 
     def __init__(self, rows: int, cols: int, length: int) -> None:
         """`length` stones in a line win."""
         require(max(rows, cols) >= length >= 2, f"no line of {length} fits on {rows}x{cols}: choose a smaller length")
-        self.rows, self.cols, self.num_actions = rows, cols, cols
+        self.rows, self.cols, self.num_actions = rows, cols, rows * cols
         if rows * cols <= 12:
             self.traits = self.traits | {Trait.ENUMERABLE}  # for Q-learning and minimax
-        self.table_format = f"connect {length} on {rows}x{cols}, mirror images together"
+        self.table_format = f"{length} in a row on {rows}x{cols}, mirror images together"
         starts = [(row, col) for row in range(rows) for col in range(cols)]
         ends = [(row, col, down, right) for row, col in starts for down, right in ((0, 1), (1, 0), (1, 1), (1, -1))]
         self._lines = [
@@ -33,12 +34,11 @@ class ConnectFour(TabularGame[str]):
         return (len(state) - state.count(".")) % 2
 
     def legal_actions(self, view: str) -> list[int]:
-        return [] if self.outcome(view) is not None else [col for col in range(self.cols) if view[col] == "."]
+        return [] if self.outcome(view) is not None else [cell for cell, stone in enumerate(view) if stone == "."]
 
     def play(self, state: str, action: int) -> str:
-        require(action in self.legal_actions(state), f"column {action} is full or does not exist")
-        cell = max(cell for cell in range(action, len(state), self.cols) if state[cell] == ".")
-        return state[:cell] + "XO"[self.to_move(state)] + state[cell + 1 :]
+        require(action in self.legal_actions(state), f"cell {action} is taken or does not exist, or the game is over")
+        return state[:action] + "XO"[self.to_move(state)] + state[action + 1 :]
 
     def outcome(self, state: str) -> int | None:
         for stone, result in (("X", 1), ("O", -1)):
@@ -56,19 +56,15 @@ class ConnectFour(TabularGame[str]):
 
     def canonical(self, state: str) -> Canonical:
         """Return the smaller of the position and its mirror image."""
-        rows = [state[row : row + self.cols] for row in range(0, len(state), self.cols)]
-        mirrored, columns = "".join(row[::-1] for row in rows), range(self.cols)
+        cells = range(len(state))
+        images = tuple(cell // self.cols * self.cols + self.cols - 1 - cell % self.cols for cell in cells)
+        mirrored = "".join(state[image] for image in images)
         if mirrored < state:
-            return Canonical(mirrored, "mirrored", tuple(reversed(columns)))
-        return Canonical(state, "as it is", tuple(columns))
+            return Canonical(mirrored, "mirrored", images)
+        return Canonical(state, "as it is", tuple(cells))
 
     def move_name(self, state: str, action: int) -> str:
-        return chr(ord("a") + action)
-
-    def parse_move(self, state: str, text: str) -> int:
-        names = {self.move_name(state, action): action for action in self.legal_actions(state)}
-        require(text in names, f"{text} is not a legal move here: legal are {' '.join(names) or 'none'}")
-        return names[text]
+        return f"{chr(ord('a') + action % self.cols)}{self.rows - action // self.cols}"
 
     def write_position(self, state: str) -> str:
         return state

@@ -1,0 +1,1 @@
+"""Connect Four: drop stones into columns until four are in a line."""
