@@ -23,6 +23,7 @@ from src.core.package import canonical, command, locate
 from src.envs.masked_env import MaskedDiscrete
 from src.registration import env_id
 from tests.lab import ROOT, python
+from tests.marks import mostly_slow
 
 NAMES = sorted(path.stem for path in (CONF / "env").glob("*.yaml"))
 ONE_EACH = ("deployment_mirror", "minesweeper_8x8", "quoridor", "tictactoe")
@@ -178,7 +179,9 @@ def test_train_writes_below_the_current_folder(tmp_path: Path, monkeypatch: pyte
     assert [run.name for run in tmp_path.glob("outputs/runs/tictactoe/qlearning/*/eval.json")] == ["eval.json"]
 
 
-@pytest.mark.parametrize("name", ["tictactoe", "quoridor", pytest.param("deployment_mirror", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "name", mostly_slow(["tictactoe", "quoridor", "connect_four", "othello", "deployment_mirror"], 3)
+)
 @pytest.mark.filterwarnings("ignore:Observation")  # masked observations are dictionaries
 def test_two_player_games_keep_the_rules_of_pettingzoo(name: str):
     env = api.make_aec(name)

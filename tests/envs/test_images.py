@@ -9,9 +9,12 @@ import pytest
 from src.core.play.canvas import FIRST, GREEN, MAX_SIDE, SECOND, mix, text_image
 from src.core.play.game import Game
 from src.core.play.game_record import Replay, ReplayedGame
+from src.envs.connect_four.game import ConnectFour
 from src.envs.deployment.rules.scenario import Hex
+from src.envs.game_2048.game import Game2048
 from src.envs.minesweeper import image
 from src.envs.minesweeper.game import Minesweeper
+from src.envs.othello.game import Othello
 from src.envs.quoridor.image import PITCH, PLANK
 from src.envs.tictactoe.game import TicTacToe
 from tests.envs.deployment.making import battle, number, small_game
@@ -27,6 +30,9 @@ GAMES: dict[str, Game] = {
     "minesweeper": MINES,
     "quoridor": QUORIDOR,
     "deployment": small_game(on_deadlock="truncate"),
+    "connect_four": ConnectFour(4, 5, 3),
+    "othello": Othello(4),
+    "game_2048": Game2048(size=3, goal=64),
 }
 START = QUORIDOR.initial(np.random.default_rng(0))
 
@@ -205,3 +211,21 @@ def test_the_line_protocol_shows_the_picture_of_its_game():
 def test_colors_mix():
     assert mix("#ff0000", "#0000ff", 1) == "#ff0000"
     assert mix("#ff0000", "#0000fe", 0.5) == "#80007f"
+
+
+def test_stones_and_tiles_are_where_the_position_has_them():
+    game = ConnectFour(4, 5, 3)
+    one = game.play(game.initial(np.random.default_rng(0)), 4)
+    stone = where(game.image(one), FIRST)
+    height, width, _ = game.image(one).shape
+    assert (stone.min(axis=0) > [height / 2, width * 0.75]).all(), "at the bottom of the last column"
+    assert has(game.image(game.play(one, 0)), SECOND) == len(stone)
+    othello = Othello(4)
+    state = othello.initial(np.random.default_rng(0))
+    before, after = othello.image(state), othello.image(othello.play(state, othello.legal_actions(state)[0]))
+    disc = has(before, FIRST) // 2
+    assert (has(after, FIRST), has(after, SECOND)) == (4 * disc, disc)
+    small = Game2048(size=3, goal=64)
+    board = small.initial(np.random.default_rng(0))
+    assert (small.image(board) == small.image(board._replace(seed=1))).all(), "the tiles to come are not shown"
+    assert (small.image(board) != small.image(board._replace(score=8))).any()

@@ -8,6 +8,9 @@ import numpy as np
 from src.algos.minimax import MinimaxAgent
 from src.core.play.agent import Agent, RandomAgent
 from src.core.play.game import TwoPlayerGame
+from src.envs.connect_four.game import ConnectFour
+from src.envs.game_2048.game import Game2048
+from src.envs.othello.game import Othello
 from src.envs.quoridor.game import Quoridor
 from src.envs.tictactoe.game import TicTacToe
 from tests.algos.test_alphabeta import make_agent
@@ -20,7 +23,7 @@ LEVELS = {
 }
 
 
-def transcript(game: TwoPlayerGame, agents: list[Agent], seed: int) -> str:
+def transcript(game: TwoPlayerGame | Game2048, agents: list[Agent], seed: int) -> str:
     rng = np.random.default_rng(seed)
     state = game.initial(rng)
     lines = [game.render(state)]
@@ -42,6 +45,9 @@ PLAYTHROUGHS: dict[str, Callable[[], str]] = {
     "minesweeper.txt": minesweeper.transcript,
     "quoridor_random.txt": lambda: transcript(Quoridor(5, 3, 60, False), [RandomAgent(), RandomAgent()], seed=1),
     "quoridor_levels.txt": lambda: transcript(Quoridor(9, 4, 200, False), [LEVELS["hard"], LEVELS["hell"]], seed=0),
+    "connect_four.txt": lambda: transcript(ConnectFour(6, 7, 4), [RandomAgent(), RandomAgent()], seed=1),
+    "othello.txt": lambda: transcript(Othello(4), [RandomAgent(), RandomAgent()], seed=0),
+    "game_2048.txt": lambda: transcript(Game2048(size=3, goal=32), [RandomAgent()], seed=0),
     "deployment.txt": deployment.transcript,
 }
 

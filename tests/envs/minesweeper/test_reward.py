@@ -103,10 +103,17 @@ def test_a_lost_and_a_truncated_game_have_the_outcome_of_a_loss():
     assert [env.step(9)[1] for _ in range(4)] == [0, 0, 0, -1]
 
 
-def test_a_potential_that_would_be_ignored_is_refused():
+def test_a_potential_or_a_score_that_would_be_ignored_is_refused():
     class Shaped(OutcomeReward):
         def potential(self, game: object, state: object, seat: int) -> float:
             return 1.0
 
     with pytest.raises(UserError, match="the potential of Shaped is not used in this game"):
         MinesweeperEnv(strip(Shaped(1.0, 0.0, -1.0, gamma=1.0)))
+
+    class Scored(OutcomeReward):
+        def score(self, game: object, state: object, seat: int) -> float:
+            return 1.0
+
+    with pytest.raises(UserError, match="the score of Scored is not used in this game"):
+        MinesweeperEnv(strip(Scored(1.0, 0.0, -1.0, gamma=1.0)))
