@@ -93,7 +93,7 @@ def validate(cfg: DictConfig, schema: type, unused: tuple[str, ...] = ()) -> Dic
         _report_misfit(cfg, group, group, error)
         raise
     if absent or missing:
-        keys = [*absent, *missing]
+        keys = list(dict.fromkeys([*absent, *missing]))
         raise UserError(f"required and not set: {', '.join(keys)}; give each a value, such as {keys[0]}=...")
     _check_keys(cfg, schema, "")
     return cfg

@@ -116,6 +116,15 @@ class PlayLocal(Command):
 
 
 @dataclass
+class Compare:
+    runs: list[str]
+    group: str | list[str] | None
+    metric: str | None
+    curve: str | None
+    output: str | None
+
+
+@dataclass
 class Export:
     run: str
     checkpoint: Literal["best", "last"]
