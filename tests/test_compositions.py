@@ -128,7 +128,7 @@ def test_every_option_composes_into_objects(group: str, option: str):
     if option in EXTRAS:
         pytest.importorskip(option)
     cfg = validate(composed(f"{group}={option}", *COMPANIONS.get(option, [])), schema.Train)
-    for name in ("env", "algo", "curriculum", *(["logger.tracker"] if cfg.logger.tracker is not None else [])):
+    for name in ("env", "algo", "curriculum", *(f"logger.trackers.{name}" for name in cfg.logger.trackers)):
         build(OmegaConf.select(cfg, name), name)
     unset = list(unset_parameters(resolved(cfg), group))
     assert not unset, "a default value in code only could silently differ from other configurations"
