@@ -32,6 +32,12 @@ from src.core.runs.metrics import GROUPS
 
 CLAUSES = ROOT / "docs/clauses.yaml"
 LOGGED = ROOT / "tests/golden/metrics.json"  # by algorithm and game
+DEPENDS = "depends on the settings"
+MEDIA = {  # logged by trackers only, so not in metrics.csv
+    "eval/win_rate_curve": "every run, at its end",
+    "eval/game": "every run",
+    "train/action_probability": "maskable_ppo, ppo",
+}
 MARK = re.compile(r"<!-- (results|commands|speeds|file|metrics|clauses): (.*?) -->\n.*?<!-- end -->", re.DOTALL)
 
 
@@ -146,13 +152,16 @@ def logged_by(name: str) -> str:
     """Return the algorithms that log a metric, and in which games if not in all that they fit."""
     if name.startswith("final/"):
         return "every run, at its end"
+    if name in MEDIA:
+        return MEDIA[name]
     logged, shares = logged_metrics(), []
     for algo, games in logged.items():
         own = [game for game, names in games.items() if name in names]
         if own:
             shares.append(algo if len(own) == len(games) else f"{algo} ({', '.join(own)})")
-    everyone = [algo for algo in logged if algo != "alphabeta"]
-    return "all that learn" if shares == everyone else ", ".join(shares) or "depends on the settings"
+    learners = [algo for algo in logged if algo != "alphabeta"]
+    groups = {"every run": list(logged), "all that learn": learners}
+    return next((words for words, algos in groups.items() if shares == algos), ", ".join(shares) or DEPENDS)
 
 
 @cache

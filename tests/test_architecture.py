@@ -12,7 +12,7 @@ from tests.lab import ROOT
 SRC = ROOT / "src"
 MODULES = sorted(SRC.rglob("*.py"))
 COMMANDS = (
-    *("train", "sweep", "evaluate", "export", "generate", "tournament", "sprt", "engine"),
+    *("train", "sweep", "compare", "evaluate", "export", "generate", "tournament", "sprt", "engine"),
     *("play", "play_local", "record", "compile_kernels"),
 )
 MAY_IMPORT_HYDRA = (*COMMANDS, "config", "api", "hydra_plugins")

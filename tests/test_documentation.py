@@ -36,6 +36,7 @@ COMMAND = re.compile(r"^(?:\S+=\S+ )*\S*(?:python|torchrun .*?) -m src\.(\w+)(?!
 FLAGS = {"-m", "--cfg", "job", "hydra"}
 SCHEMAS: dict[str, Any] = {
     "train": schema.Train,
+    "compare": schema.Compare,
     "evaluate": schema.Evaluate,
     "export": schema.Export,
     "generate": schema.Generate,

@@ -147,6 +147,25 @@ def test_a_sweep_without_its_table_ends_with_an_error(lab: Lab):
     assert not (lab.folder / "sweep" / sweep_jobs.LOCK).exists()
 
 
+def test_a_sweep_over_seeds_ends_with_its_settings(lab: Lab):
+    done = lab.succeed("train", "-m", "seed=1,2", "algo.lr=0.5,1", *QUICK, SWEEP)
+    sweep = lab.folder / "sweep"
+    with (sweep / "comparison.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["algo.lr"], row["seeds"]) for row in rows] == [("0.5", "2"), ("1", "2")]
+    for number, row in enumerate(rows):
+        assert float(row["mean"]) == pytest.approx(
+            (win_rate(sweep / str(number)) + win_rate(sweep / f"{number + 2}")) / 2
+        )
+    written = {path.name for path in sweep.iterdir() if path.is_file()}
+    assert written >= {"comparison.json", "comparison.png", "comparison.svg", "sweep.json", "sweep.csv"}
+    for text in (done.stdout, (sweep / "sweep.txt").read_text()):
+        assert "Probability that a run of the row scores" in text
+        assert text.index("finished") < text.index("IQM"), "after the jobs"
+    lab.succeed("compare", "runs=[sweep]", "output=again")
+    assert (lab.folder / "again/comparison.csv").read_bytes() == (sweep / "comparison.csv").read_bytes()
+
+
 def test_numbers_that_nobody_drew_are_shown_whole():
     jobs = [
         sweep_jobs.Job(seed, {"seed": seed, "lr": "0.00123456789"}, None, None, None, "") for seed in ("1234567891",)

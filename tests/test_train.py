@@ -89,12 +89,21 @@ def numbers(row: dict[str, str]) -> dict[str, float]:
 
 def test_a_wandb_dashboard_shows_curves_and_the_rest_once(tracked_run: Path):
     run, path = tracked_run, offline_file(tracked_run)
-    *curves, table, picture = history(path)
+    logged = history(path)
+    *curves, table, picture = [row for row in logged if not any(name.startswith("eval/game") for name in row)]
     curve = {"step", "time/seconds", "time/steps_per_second", "train/td_error", "train/table_size", "train/stage"}
     curve |= {"eval/not_lost_share", "eval/lost_lines", "eval/elo", "eval/elo_low", "eval/elo_high"}
+    curve |= {f"{group}/{name}" for group in ("eval", "eval/all") for name in ("win_rate", "episodes")}
+    curve |= {f"{group}/win_rate_{end}" for group in ("eval", "eval/all") for end in ("low", "high")}
+    curve |= {"eval/all/win_rate_error"}
     curve |= {f"eval/lost_lines_{part}_{seat}" for part in ("table", "shortcuts") for seat in ("first", "second")}
     assert [numbers(row).keys() for row in curves] == [curve] * 3, "no final figure is a curve of one point"
     assert [numbers(row)["step"] for row in curves] == [200, 400, 600]
+    games = [row for row in logged if "eval/game._type" in row]
+    assert [(row["eval/game._type"], row["step"]) for row in games] == [
+        ('"video-file"', str(s)) for s in (200, 400, 600)
+    ]
+    assert [path.stem for path in sorted((run / "videos").iterdir())] == [f"{step:012}" for step in (200, 400, 600)]
     assert {name.split(".")[0] for name in table if name[0] != "_"} == {"final/baselines", "step"}
     assert {name.split(".")[0] for name in picture if name[0] != "_"} == {"eval/win_rate_curve", "step"}
     assert table["step"] == picture["step"] == "600"
@@ -140,7 +149,11 @@ def test_wandb_has_axes_summaries_and_artifacts(tracked_run: Path):
     assert axes == {"step": "", "*": "step"} | dict.fromkeys(curves, "step")
     scores = [float(row["eval/not_lost_share"]) for row in rows_without_times(run) if row["eval/not_lost_share"]]
     assert summary(path)["eval/not_lost_share"] == {"max": max(scores), "last": scores[-1]}
-    artifacts = {artifact.type: artifact for artifact in of_kind(path, "artifact")}
+    logged = of_kind(path, "artifact")
+    first, last = (one for one in logged if one.type == "model")
+    assert [entry.path for entry in first.manifest.contents] == ["best.safetensors"], "while it trained"
+    assert set(first.aliases) == set(last.aliases) == {"best", "latest"}
+    artifacts = {artifact.type: artifact for artifact in logged}  # of a type the last one
     files = {
         kind: {entry.path: Path(entry.local_path) for entry in artifact.manifest.contents}
         for kind, artifact in artifacts.items()
@@ -396,7 +409,9 @@ def test_killing_wandb_does_not_end_a_run(lab: Lab):
 @pytest.mark.slow
 def test_without_a_connection_an_online_run_continues_offline(lab: Lab):
     unreachable = {"WANDB_BASE_URL": "http://127.0.0.1:9", "WANDB_API_KEY": "a" * 40}
-    done = lab.succeed("train", *QUICK, "logger=wandb_online", "logger.tracker.init_timeout=2", environment=unreachable)
+    done = lab.succeed(
+        "train", *QUICK, "logger=wandb_online", "logger.trackers.wandb.init_timeout=2", environment=unreachable
+    )
     assert "wandb could not start" in done.stderr
     assert history(offline_file(lab.run_directories()[0]))
 

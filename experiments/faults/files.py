@@ -50,7 +50,18 @@ FORBIDDEN = (
 )
 SAVED_GAME = "start e1 e9 10 10 0 -\nmoves e2 e8 e3 e3h\nresult *\n"
 BOARDS = {"rows": 8, "cols": 8, "mines": 10, "boards": [{"first": 0, "mines": list(range(20, 30))}] * 3}
-MODULES = ("engine", "evaluate", "generate", "play", "sprt", "sweep", "tournament", "web.runs.curves", "web.runs.index")
+MODULES = (
+    "compare",
+    "engine",
+    "evaluate",
+    "generate",
+    "play",
+    "sprt",
+    "sweep",
+    "tournament",
+    "web.runs.curves",
+    "web.runs.index",
+)
 
 
 class Refused(Exception):  # noqa: N818 (not an error of ours)
@@ -246,6 +257,7 @@ def labels(rng: random.Random, _: str) -> Reading:
         ("evaluate", "env=tictactoe", "agent=random", "episodes=2", f'seed="{one}"'),
         ("evaluate", "env=tictactoe", "agent=trained", f'agent.run="{one}"'),
         ("sweep", one),
+        ("compare", f'runs=["{one}"]', "output=null"),
     )
     return _command(*rng.choice(commands))
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..core.errors import require
 from ..core.play.agent import Agent, Decision, Line
+from ..core.play.arena import require_openings
 from ..core.play.curriculum import Curriculum
 from ..core.play.game import Game, Trait, TwoPlayerGame, outcome_for_seat
 from ..core.play.search_interface import (
@@ -23,8 +24,9 @@ from ..core.play.search_interface import (
     parent_score,
     score_text,
 )
-from ..core.ranges import Bounds, Count, NonNegativeInt, Positive, check_fields, checked
+from ..core.ranges import Bounds, Count, Interval, NonNegativeInt, Plies, Positive, check_fields, checked
 from ..core.runs.run import Run
+from .selection import selection_metrics, selection_score
 
 MAX_DEPTH = 64
 UNLIMITED = 1 << 60
@@ -270,17 +272,23 @@ class AlphaBeta:
     needs: ClassVar[frozenset[Trait]] = AlphaBetaAgent.needs
     updates_network: ClassVar[bool] = False
 
-    def __init__(self, player: AlphaBetaAgent) -> None:
-        self.player = player
+    @checked
+    def __init__(self, player: AlphaBetaAgent, eval_episodes: Interval = 20, eval_opening_plies: Plies = 0) -> None:
+        self.player, self.eval_episodes, self.eval_opening_plies = player, eval_episodes, eval_opening_plies
 
     def check(self, env: Any, curriculum: Curriculum) -> None:
         self.player.check(env.game)
+        require_openings(env.game, self.eval_opening_plies)
         require(len(curriculum.all(env)) == 1, "algo=alphabeta does not learn and needs no curriculum: curriculum=none")
 
     def fit(self, env: Any, curriculum: Curriculum, run: Run) -> AlphaBetaAgent:
-        run.restore()
-        run.save({})
-        run.save_best(0.0, {})
+        if run.restore() is None:
+            settings = self.eval_episodes, run.seed, self.eval_opening_plies
+            with run.recorded_game(env.game, step=0, progress=1.0) as on_position:
+                metrics = selection_metrics(env, self.player, *settings, on_position)
+            run.log(0, metrics)
+            run.save_best(selection_score(metrics), {})
+            run.save({})
         return self.player
 
     def load_agent(self, saved: dict[str, Any]) -> AlphaBetaAgent:

@@ -162,6 +162,7 @@ class PPOTrainer(NetworkTrainer[PPO]):
             means |= {"truncated_share": "truncated"} | {name: name for name in self.groups[0].episode_means}
             metrics |= {f"train/{name}": sums[key] / games for name, key in means.items()}
             metrics |= win_rate_band(sums["won"], games)
+        metrics["losses/explained_variance"] = sums["explained_variance"] / sums["rollouts"]
         if "chosen" in sums:
             metrics["train/chosen_share"] = sums["chosen"] / sums["steps"]
         if stats := self._stats():
@@ -197,6 +198,9 @@ class PPOTrainer(NetworkTrainer[PPO]):
             correlations, counts = stats[0].with_records(records).diagnostics()
             metrics |= correlations
         self.record(measured, metrics, counts)
+        buffers = [group.buffer for group in self.groups]
+        chosen = [torch.exp(one["log_probs"][one["chosen"]]).cpu().numpy() for one in buffers]
+        self.run.histogram("train/action_probability", np.concatenate(chosen))
         self.curriculum.record(stage_score)
         self.opponents.update(self.weights(), self.snapshot)
         if self.curriculum.stage != stage:
@@ -326,6 +330,9 @@ class Rollouts:
         last_values = self.heads(net, self.observations).value.float()
         self.buffer["advantages"][:] = gae(rewards, values, dones, last_values, gamma, lam)
         self.buffer["returns"][:] = self.buffer["advantages"] + values
+        spread = self.buffer["returns"].var()  # the advantages are the errors of the values
+        explained = torch.where(spread > 0, 1 - self.buffer["advantages"].var() / spread, 0.0)
+        sums |= {"explained_variance": explained, "rollouts": torch.ones(())}
         if self.overrides_policy:
             sums |= {"chosen": self.buffer["chosen"].sum(), "steps": torch.tensor(self.buffer["chosen"].numel())}
         return sums

@@ -12,18 +12,16 @@ import numpy as np
 
 from ..core.errors import UserError, require
 from ..core.files import MAX_DATA_BYTES, read_regular, write_atomic
-from ..core.play.agent import Agent, Decision, Line, RandomAgent, SelfPlay
-from ..core.play.arena import Tally, evaluate, walk_replies
+from ..core.play.agent import Agent, Decision, Line, SelfPlay
+from ..core.play.arena import walk_replies
 from ..core.play.curriculum import Curriculum
 from ..core.play.game import Game, TabularGame, Trait, outcome_for_seat
 from ..core.play.past_selves import require_no_past_selves
 from ..core.ranges import AboveZero, Count, Fraction, Interval, check_fields
-from ..core.runs.report import elo_metrics
 from ..core.runs.run import Run
 from ..core.seeding import draw
-from .selection import play_baselines
+from .selection import selection_metrics
 
-ELO_GAMES = 100  # per evaluation
 FORMAT_VERSION = 1
 
 
@@ -213,6 +211,7 @@ class QLearning:
     untried_first: bool
     shortcuts: bool
     eval_every: Interval
+    eval_episodes: Interval = 200
 
     needs: ClassVar[frozenset[Trait]] = QTableAgent.needs
     updates_network: ClassVar[bool] = False
@@ -254,12 +253,14 @@ class QLearning:
                 episode += 1
                 advance(episode)
                 if episode % self.eval_every == 0 or episode == self.episodes:
-                    metrics, agent = lost_lines(env.game, store), QTableAgent(store, self.shortcuts)
+                    agent = QTableAgent(store, self.shortcuts)
+                    with run.recorded_game(env.game, episode, episode / self.episodes) as on_position:
+                        metrics = selection_metrics(env, agent, self.eval_episodes, run.seed, on_position=on_position)
+                    metrics |= lost_lines(env.game, store)
                     train = {"td_error": error, "table_size": len(store), "stage": curriculum.stage}
-                    metrics |= elo_against_baseline(env, agent, run.seed)
                     run.log(episode, metrics | {f"train/{name}": value for name, value in train.items()})
                     curriculum.record(metrics["eval/not_lost_share"])
-                    win_rate = Tally.sum(play_baselines(env, agent, ELO_GAMES, run.seed)).win_rate
+                    win_rate = metrics.get("eval/all/win_rate", metrics["eval/win_rate"])
                     run.save_best(metrics["eval/not_lost_share"], state(), win_rate=win_rate)
                 run.save_when_due(state)
         run.save(state())
@@ -326,13 +327,6 @@ def lost_lines(game: TabularGame, store: RankingStore) -> dict[str, float]:
     lost = {name: tally.losses for name, tally in walks.items()}
     lines = sum(tally.games for tally in walks.values())
     return {"eval/not_lost_share": 1 - sum(lost.values()) / lines, "eval/lost_lines": sum(lost.values()), **lost}
-
-
-def elo_against_baseline(env: TableEnv, agent: Agent, seed: int) -> dict[str, float]:
-    """Return the rating above the first baseline; two deterministic players have only two different games."""
-    opponent = next(iter(env.baselines.values()), RandomAgent())
-    games = 2 if agent.deterministic and opponent.deterministic else ELO_GAMES
-    return elo_metrics(evaluate(env.game, agent, opponent, games, seed, stream="selection").total, "eval")
 
 
 def _store_of(saved: dict[str, Any]) -> RankingStore:

@@ -1,37 +1,52 @@
 """Evaluations during training, and the score by which they select the best checkpoint."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..core.play.agent import Agent, RandomAgent
-from ..core.play.arena import Tally, evaluate
+from ..core.play.arena import Tally, evaluate, repeats_games
 from ..core.runs.metrics import CURVES
 from ..core.runs.report import elo_metrics, every_reply, win_rate_metrics
 
+OnPosition = Callable[[Any], None]  # called with each state of the first game
 
-def play_baselines(env: Any, agent: Agent, episodes: int, seed: int, opening_plies: int = 0) -> list[Tally]:
+
+def play_baselines(
+    env: Any, agent: Agent, episodes: int, seed: int, opening_plies: int = 0, on_position: OnPosition | None = None
+) -> list[Tally]:
     """Play `episodes` games, shared evenly by the baselines, or alone in one-player games.
 
     The final evaluation plays other games. Baselines that share them have each seat equally often, so there may be a
-    few games more.
+    few games more; where only two are different, these two are played.
     """
     opponents = [None] if env.game.players == 1 else [*env.baselines.values()] or [RandomAgent()]
     games = episodes if len(opponents) == 1 else 2 * math.ceil(episodes / len(opponents) / 2)
     scores = [
-        evaluate(env.game, agent, opponent, games, seed, opening_plies=opening_plies, stream="selection")
-        for opponent in opponents
+        evaluate(
+            env.game,
+            agent,
+            opponent,
+            2 if repeats_games(env.game, agent, opponent, opening_plies) else games,
+            seed,
+            opening_plies=opening_plies,
+            stream="selection",
+            on_position=None if number else on_position,
+        )
+        for number, opponent in enumerate(opponents)
     ]
     return [score.total for score in scores]
 
 
-def selection_metrics(env: Any, agent: Agent, episodes: int, seed: int, opening_plies: int = 0) -> dict[str, float]:
+def selection_metrics(
+    env: Any, agent: Agent, episodes: int, seed: int, opening_plies: int = 0, on_position: OnPosition | None = None
+) -> dict[str, float]:
     """Evaluate during training; return eval/win_rate, its interval and its number of games.
 
     In two-player games these and eval/elo are against the first baseline; with several baselines eval/all/win_rate is
     over all of them. Enumerable games also give eval/not_lost_share.
     """
-    tallies = play_baselines(env, agent, episodes, seed, opening_plies)
+    tallies = play_baselines(env, agent, episodes, seed, opening_plies, on_position)
     metrics = win_rate_metrics(tallies[0], "eval")
     if env.game.players == 2:
         metrics |= elo_metrics(tallies[0], "eval")

@@ -162,7 +162,11 @@ class Trainer(ABC, Generic[Config]):
 
     def measure(self, env: Environment) -> dict[str, float]:
         algo = self.algo
-        return selection_metrics(env, self.agent(), algo.eval_episodes, self.run.seed, algo.eval_opening_plies)
+        settings = algo.eval_episodes, self.run.seed, algo.eval_opening_plies
+        if env is not self.env:  # a stage of the curriculum
+            return selection_metrics(env, self.agent(), *settings)
+        with self.run.recorded_game(env.game, self.steps, self.optimizer.progress) as on_position:
+            return selection_metrics(env, self.agent(), *settings, on_position)
 
     def evaluate(self, metrics: dict[str, float]) -> None:
         """Evaluate the network, log the result with `metrics`, and update the best checkpoint."""

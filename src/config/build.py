@@ -27,7 +27,7 @@ ROLES: dict[str, type] = {  # what a configuration builds, by its key
     "agent": Agent,
     "opponent": Agent,
     "curriculum": Curriculum,
-    "logger.tracker": Tracker,
+    "logger.trackers.*": Tracker,
 }
 
 
@@ -52,7 +52,7 @@ def require_class(node: Any, path: str) -> Any:
     """Return the class or function that a config node names; raise `UserError` if none, or one that does not fit."""
     if not _has_target(node):
         raise UserError(f"{path}={ranges.shown(node)} must be a config of a class: {_suggestion(node, path)}")
-    _check_class(node, ROLES.get(path, Any), path)
+    _check_class(node, ROLES.get(path) or ROLES.get(f"{path.rpartition('.')[0]}.*", Any), path)
     return get_object(node._target_, path)
 
 

@@ -29,6 +29,7 @@ from ..core.play.past_selves import PastSelves
 from ..core.runs.config_file import read_config
 from ..core.runs.report import require_measured
 from ..core.runs.run import has_learner
+from ..core.runs.trackers import TrackerGroup
 from . import CONF
 from .build import WrongClassError, build, get_object, plain, require_class
 from .errors import user_message
@@ -93,7 +94,7 @@ def validate(cfg: DictConfig, schema: type, unused: tuple[str, ...] = ()) -> Dic
         _report_misfit(cfg, group, group, error)
         raise
     if absent or missing:
-        keys = [*absent, *missing]
+        keys = list(dict.fromkeys([*absent, *missing]))
         raise UserError(f"required and not set: {', '.join(keys)}; give each a value, such as {keys[0]}=...")
     _check_keys(cfg, schema, "")
     return cfg
@@ -134,8 +135,8 @@ def prepare(cfg: DictConfig, directory: Path) -> tuple[Any, Any, Any, Any]:
         same = gamma in (None, getattr(algo, "gamma", gamma))
         require(same, f"reward.gamma={gamma} must be algo.gamma, the learner's discount factor: leave it out")
     algo.check(env, curriculum)
-    tracker = None if cfg.logger.tracker is None else build(cfg.logger.tracker, "logger.tracker")
-    return env, algo, curriculum, tracker
+    trackers = [build(node, f"logger.trackers.{name}") for name, node in cfg.logger.trackers.items()]
+    return env, algo, curriculum, TrackerGroup(trackers) if trackers else None
 
 
 def require_tuned(names: DictConfig) -> None:

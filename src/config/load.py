@@ -58,8 +58,9 @@ def _load_agent(directory: Path, checkpoint_name: str, changes: dict[str, Any]) 
 
 
 def load_config(directory: Path) -> DictConfig:
-    """Load the saved configuration of a run, in which only `allowed_targets` may be named."""
+    """Load the saved configuration of a run, in which only `allowed_targets` may be named, without its loggers."""
     path, config = directory / CONFIG, read_config(directory)
+    config.pop("logger", None)  # chosen anew by every command
     for value in _strings(config):
         require("${" not in value, f"{path} contains the interpolation {value}: a saved configuration must be resolved")
     allowed_targets().check(config, str(path))

@@ -23,7 +23,15 @@ class Evaluation:
 
 @dataclass
 class Logger:
-    tracker: Any
+    project: str
+    entity: str | None
+    name: str | None
+    group: str | None
+    job_type: str | None
+    notes: str | None
+    tags: list[str]
+    videos: Annotated[int, Bounds(ge=0, le=1000)]
+    trackers: dict[str, Any]
 
 
 @dataclass
@@ -113,6 +121,15 @@ class PlayLocal(Command):
     agent: Any
     seed: Seed | None
     heatmap: str | None
+
+
+@dataclass
+class Compare:
+    runs: list[str]
+    group: str | list[str] | None
+    metric: str | None
+    curve: str | None
+    output: str | None
 
 
 @dataclass

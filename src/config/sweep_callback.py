@@ -172,7 +172,7 @@ def finish_sweep(directory: Path, created: list[Path], lock: FileLock) -> bool:
     try:
         if started:
             jobs = show(directory)
-            print(printable(f"the table is in {directory}/sweep.csv"))
+            print(printable(f"the jobs are in {directory}/sweep.csv"))
             is_search = (directory / trials.JOURNAL).exists()  # which does not repeat failed jobs
             if any(job.status == "not finished" or (job.status.startswith("failed") and not is_search) for job in jobs):
                 print(printable(f"continue the sweep with: {sweep_jobs.read_text(directory / sweep_jobs.COMMAND)}"))
@@ -189,16 +189,29 @@ def finish_sweep(directory: Path, created: list[Path], lock: FileLock) -> bool:
 
 
 def show(directory: Path) -> list[sweep_jobs.Job]:
-    """Print the table, and write it to the sweep directory as text and CSV, with the report of a search."""
+    """Print the table of the jobs, and write it to the sweep directory as text and CSV.
+
+    A sweep over seeds also has the comparison of its settings, a search its report.
+    """
+    from ..core.runs.comparison import compare
+    from ..core.runs.comparison_report import tables, write
     from ..core.runs.report import PlainConsole
     from ..core.runs.trials import write_report
 
     jobs, text = sweep_jobs.read_jobs(directory), io.StringIO()
-    table = sweep_jobs.as_table(str(directory), jobs)
+    shown = [sweep_jobs.as_table(str(directory), jobs)]
+    finished = [directory / job.name for job in jobs if job.status == sweep_jobs.FINISHED]
+    comparison = compare(finished) if any("seed" in job.parameters for job in jobs) and finished else None
+    repeated = comparison is not None and any(setting.seeds > 1 for setting in comparison.settings)
+    if comparison is not None and repeated:
+        shown += tables(comparison)
+        write(comparison, directory)
     for console in (PlainConsole(), PlainConsole(file=text, width=160)):
-        console.print(table)
+        console.print(*shown, sep="")
     write_atomic(directory / "sweep.txt", text.getvalue())
     write_atomic(directory / "sweep.csv", sweep_jobs.as_csv(jobs))
+    if repeated:
+        print(printable(f"tables and figure of the settings are in {directory}/comparison.*"))
     if (best := write_report(directory, jobs)) is not None:
         print(printable(best))
     return jobs

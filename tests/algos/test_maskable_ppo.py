@@ -17,7 +17,7 @@ from src.algos.maskable_ppo.model import NetworkPolicy
 from src.algos.network_agent import NetworkAgent
 from src.core.errors import UserError
 from src.core.play.agent import RandomAgent, SelfPlay
-from src.core.play.arena import evaluate
+from src.core.play.arena import evaluate, wilson_interval
 from src.core.play.curriculum import Curriculum
 from src.core.runs.run import Run, has_learner
 from src.envs.minesweeper.env import MinesweeperEnv
@@ -85,7 +85,7 @@ def test_the_adapter_returns_the_results_of_the_batch(compact):
                 reached_limit += truncated[i]
     assert reached_limit > 0 == cut_off, "a game of Minesweeper that reaches its limit is lost, so no value follows it"
     assert 1 <= adapter.take_finished()["train/episode_length"] <= 4
-    assert adapter.take_finished() == {}
+    assert adapter.take_finished() == {"train/episodes": 0}
 
 
 def test_games_that_are_cut_off_from_outside_are_reported_to_sb3():
@@ -116,7 +116,11 @@ def test_returns_and_lengths_of_games_are_summed_up():
     observations = adapter.reset()
     for _ in range(6):
         observations, *_ = adapter.step(observations.argmax(axis=1))
-    assert adapter.take_finished() == {"train/episode_return": 3.0, "train/episode_length": 3.0}
+    finished = adapter.take_finished()
+    low, high = finished.pop("train/win_rate_low"), finished.pop("train/win_rate_high")
+    assert (low, high) == wilson_interval(4, 4)
+    means = {"episodes": 4, "episode_return": 3, "episode_length": 3, "win_rate": 1, "truncated_share": 0}
+    assert finished == {f"train/{name}": mean for name, mean in means.items()}
 
 
 def test_games_without_a_legal_action_are_refused(tmp_path):

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from src.algos import qlearning
 from src.algos.qlearning import (
     QLearning,
     QTableAgent,
@@ -16,14 +15,12 @@ from src.algos.qlearning import (
     Turn,
     action_values,
     blocking_move,
-    elo_against_baseline,
     lost_lines,
     update_q,
     winning_move,
 )
 from src.core.errors import UserError
 from src.core.play.agent import RandomAgent, SelfPlay
-from src.core.play.arena import evaluate
 from src.core.play.curriculum import Curriculum
 from src.core.runs.run import Run
 from src.envs.tictactoe.game import TicTacToe
@@ -42,6 +39,7 @@ SETTINGS: dict[str, Any] = {
     "untried_first": True,
     "shortcuts": True,
     "eval_every": 1000,
+    "eval_episodes": 100,
 }
 
 
@@ -146,20 +144,6 @@ def test_untried_moves_come_first_if_asked_for(untried_first, expected):
 def test_analysis_ranks_the_best_move_first():
     lines = QTableAgent(one_value(4, 0.5), shortcuts=False).analyze(GAME, "." * 9, 3)
     assert [(line.actions, line.score) for line in lines] == [((4,), "0.50"), ((0,), "0.00"), ((1,), "0.00")]
-
-
-@pytest.mark.parametrize(("baseline", "games"), [(RandomAgent(), 100), (QTableAgent(one_value(0, 0), True), 2)])
-def test_elo_needs_many_games_unless_both_players_repeat_theirs(monkeypatch, baseline, games):
-    env, played = environment(SelfPlay()), []
-    env.baselines = {"first": baseline}
-
-    def counted(game, agent, opponent, games, *others, **named):
-        played.append(games)
-        return evaluate(game, agent, opponent, games, *others, **named)
-
-    monkeypatch.setattr(qlearning, "evaluate", counted)
-    elo_against_baseline(env, QTableAgent(one_value(4, 0.5), shortcuts=True), seed=0)
-    assert played == [games]
 
 
 def test_win_in_one_takes_the_lowest_winning_move():

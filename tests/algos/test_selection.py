@@ -1,5 +1,7 @@
 """Selection of the best checkpoint."""
 
+from itertools import pairwise
+
 import pytest
 
 from src.algos.minimax import MinimaxAgent
@@ -12,7 +14,7 @@ from tests.algos.making import PLAIN_WEIGHTS, minesweeper, no_curriculum, ppo, r
 from tests.algos.test_alphazero import alphazero
 from tests.algos.test_imitation import imitation
 from tests.algos.test_maskable_ppo import learner as maskable_ppo
-from tests.core.fixed import FirstMove
+from tests.core.fixed import FirstMove, Fixed
 
 
 def test_where_every_line_can_be_walked_the_share_not_lost_counts():
@@ -51,9 +53,9 @@ def test_ppo_opens_its_evaluations_with_random_moves(plies, monkeypatch, tmp_pat
 
     asked = []
 
-    def spy(env, agent, episodes, seed, opening_plies):
+    def spy(env, agent, episodes, seed, opening_plies, on_position):
         asked.append(opening_plies)
-        return selection_metrics(env, agent, episodes, seed, opening_plies)
+        return selection_metrics(env, agent, episodes, seed, opening_plies, on_position)
 
     monkeypatch.setattr(trainer, "selection_metrics", spy)
     env = versus()
@@ -68,6 +70,23 @@ def test_elo_counts_a_draw_as_half_and_one_player_has_none():
     assert (drawn["eval/win_rate"], drawn["eval/elo"]) == (0.0, pytest.approx(0.0)), "equals draw all their games"
     alone = selection_metrics(minesweeper(), RandomAgent(), 4, seed=0)
     assert not any("elo" in name for name in alone)
+
+
+def test_players_that_repeat_their_games_play_two():
+    """More of the same would only look like a better sample; random first plies make them different."""
+    env = versus(baselines={"fixed": Fixed(1), "random": RandomAgent()})
+    metrics = selection_metrics(env, FirstMove(), 40, seed=0)
+    assert (metrics["eval/episodes"], metrics["eval/all/episodes"]) == (2, 22)
+    assert selection_metrics(env, FirstMove(), 40, seed=0, opening_plies=1)["eval/episodes"] == 20
+
+
+def test_the_first_game_against_the_first_baseline_can_be_watched():
+    env, seen = versus(baselines={"random": RandomAgent(), "best": MinimaxAgent()}), []
+    metrics = selection_metrics(env, FirstMove(), 8, seed=3, on_position=seen.append)
+    assert metrics == selection_metrics(env, FirstMove(), 8, seed=3), "watching changes nothing"
+    assert seen[0] == "." * 9
+    assert env.game.outcome(seen[-1]) is not None, "one whole game"
+    assert all(sum(a != b for a, b in zip(*pair, strict=True)) == 1 for pair in pairwise(seen))
 
 
 def test_with_several_baselines_the_games_against_all_count():

@@ -1,13 +1,16 @@
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from src.core.errors import UserError
+from src.core.play.game import Game
 from src.core.runs import checkpoint
 from src.core.runs.config_file import read_config
-from src.core.runs.run import Pruned, Run, has_learner
+from src.core.runs.run import VIDEO_FRAMES, VIDEO_WIDTH, Pruned, Run, has_learner
+from src.envs.tictactoe.game import TicTacToe
 from tests.core.fixed import RecordingTracker
 from tests.lab import contents
 
@@ -114,6 +117,51 @@ def test_the_tracker_gets_the_exit_status_of_a_run(tmp_path):
     assert tracker.of("finish") == [False, True]
 
 
+class Pictures(TicTacToe):
+    """Draws black and white in turn, larger than a video may be, and counts."""
+
+    drawn = 0
+
+    def image(self, state: str) -> np.ndarray:
+        self.drawn += 1
+        return np.full((500, 1000, 3), 255 * (self.drawn % 2), np.uint8)
+
+
+def test_a_few_evaluation_games_are_kept_from_the_first_to_the_last(tmp_path: Path):
+    tracker, game = RecordingTracker(), Pictures(symmetric=True)
+
+    def evaluate(run: Run, steps: Iterable[int]) -> None:
+        for step in steps:
+            with run.recorded_game(game, step, step / 100) as on_position:
+                for _ in range(VIDEO_FRAMES + 5 if on_position else 0):
+                    on_position("." * 9)
+            run.log(step, {})
+
+    with Run(tmp_path, CONFIG | {"logger": {"videos": 3}}, tracker) as run:
+        run.save({})
+        evaluate(run, range(10, 80, 10))
+    with Run(tmp_path, CONFIG | {"logger": {"videos": 3}}, tracker) as run:
+        evaluate(run, range(50, 101, 10))  # again from a checkpoint at step 40
+    names = sorted((tmp_path / "videos").iterdir())
+    assert [int(path.stem) for path in names] == [10, 50, 100]
+    assert len(tracker.of("video")) == 4
+    with Image.open(names[-1]) as image:
+        assert image.size == (VIDEO_WIDTH, VIDEO_WIDTH // 2)
+        assert image.n_frames == VIDEO_FRAMES  # type: ignore[attr-defined]
+    assert game.drawn == 4 * VIDEO_FRAMES
+
+
+def test_there_is_no_video_of_a_game_without_pictures_and_where_none_is_wanted(tmp_path: Path):
+    class Text(TicTacToe):
+        image = Game.image
+
+    for number, (game, count) in enumerate(((Text(symmetric=True), 5), (Pictures(symmetric=True), 0))):
+        run = Run(tmp_path / str(number), CONFIG | {"logger": {"videos": count}}, None)
+        with run, run.recorded_game(game, 10, 1.0) as on_position:
+            assert on_position is None
+        assert not (tmp_path / str(number) / "videos").exists()
+
+
 def test_an_observer_of_evaluations_ends_a_run_early(tmp_path):
     tracker, observed = RecordingTracker(), []
 
@@ -193,7 +241,7 @@ def test_a_damaged_run_is_refused_and_left_as_it_was(tmp_path: Path, damage: Cal
     run = finished(tmp_path / "run")
     damage(run)
     before = contents(run)
-    with pytest.raises(UserError, match=message), Run(run, CONFIG | {"logger": "another"}, None):
+    with pytest.raises(UserError, match=message), Run(run, CONFIG | {"logger": {"trackers": {}}}, None):
         pass
     assert contents(run) == before
 

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from ...core.errors import UserError, require
 from ...core.play.capabilities import SupportsEpisodeStats
+from ...core.runs.report import win_rate_band
 
 
 class MaskedVecEnv(VecEnv):
@@ -30,7 +31,7 @@ class MaskedVecEnv(VecEnv):
         self.batch = batch
         self.returns = np.zeros(batch.num_envs)  # of the games in progress
         self.lengths = np.zeros(batch.num_envs, np.int64)
-        self._finished: list[tuple[float, int]] = []  # return and length of each game since the last `take_finished`
+        self._finished: list[tuple[float, int, bool, bool]] = []  # of each game: return, length, if won, if truncated
         self._actions = np.zeros(batch.num_envs, np.int64)
         space = batch.single_observation_space
         shape, dtype = (batch.num_envs, *space.shape), tensor_dtype(space)
@@ -61,7 +62,8 @@ class MaskedVecEnv(VecEnv):
         for i in np.flatnonzero(ended):
             cut_off = bool(truncated[i] and not terminated[i])
             infos[i] = {"terminal_observation": np.array(info["final_obs"][i]), "TimeLimit.truncated": cut_off}
-            self._finished.append((float(self.returns[i]), int(self.lengths[i])))
+            won = bool(info["final_info"]["won"][i])
+            self._finished.append((float(self.returns[i]), int(self.lengths[i]), won, bool(truncated[i])))
         self.returns[ended], self.lengths[ended] = 0, 0
         return self._copy(observations), np.array(rewards, np.float32), ended, infos
 
@@ -77,12 +79,16 @@ class MaskedVecEnv(VecEnv):
         return masks
 
     def take_finished(self) -> dict[str, float]:
-        """Return metrics of the games finished since the last call, if any."""
+        """Return metrics of the games finished since the last call."""
         finished, self._finished = self._finished, []
-        if not finished:
-            return {}
-        mean_return, mean_length = np.mean(finished, axis=0).tolist()
-        return {"train/episode_return": mean_return, "train/episode_length": mean_length}
+        metrics = {"train/episodes": float(len(finished))}
+        if finished:
+            names = ("episode_return", "episode_length", "win_rate", "truncated_share")
+            metrics |= {
+                f"train/{name}": float(mean) for name, mean in zip(names, np.mean(finished, axis=0), strict=True)
+            }
+            metrics |= win_rate_band(sum(won for _, _, won, _ in finished), len(finished))
+        return metrics
 
     def episode_metrics(self) -> dict[str, float]:
         """Return the metrics of `EpisodeStats`, if the environment has them."""
@@ -98,14 +104,16 @@ class MaskedVecEnv(VecEnv):
             self.batch.episode_stats.add_earlier(earlier.batch.episode_stats.run_counts())
 
     def state(self) -> dict[str, Any]:
-        finished = np.array(self._finished, np.float64).reshape(-1, 2)
+        finished = np.array(self._finished, np.float64).reshape(-1, 4)
         return {"batch": self.batch.state(), "returns": self.returns, "lengths": self.lengths, "finished": finished}
 
     def load_state(self, saved: dict[str, Any]) -> None:
         """Restore a `state`."""
         self.batch.load_state(saved["batch"])
         self.returns[:], self.lengths[:] = saved["returns"], saved["lengths"]
-        self._finished = [(float(total), int(length)) for total, length in saved["finished"]]
+        self._finished = [
+            (float(total), int(length), bool(won), bool(cut)) for total, length, won, cut in saved["finished"]
+        ]
 
     def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> Any:
         """Return all action masks as one array; sb3-contrib calls `action_masks` this way."""

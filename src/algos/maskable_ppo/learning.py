@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
+import numpy as np
 import torch
 
 from ...core.errors import require
@@ -133,6 +134,7 @@ class MaskablePPOTrainer(Trainer[MaskablePPO]):
         measured, stage = self.measure(self.env), self.curriculum.stage
         correlations, counts = self.model.env.diagnostics()
         self.curriculum.record(self.record(measured, metrics | correlations, counts))
+        self.run.histogram("train/action_probability", np.exp(self.model.rollout_buffer.log_probs))
         if self.curriculum.stage != stage:
             games = self._games()
             games.continue_counts(self.model.env)

@@ -1,5 +1,6 @@
 """sb3-contrib's MaskablePPO with the networks of `src/nets`, trained one rollout at a time, with a state to save."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ REPORTED = {  # our metric: the metric of sb3-contrib and its sign
     "losses/entropy": ("train/entropy_loss", -1),
     "losses/approx_kl": ("train/approx_kl", 1),
     "losses/clip_fraction": ("train/clip_fraction", 1),
+    "losses/explained_variance": ("train/explained_variance", 1),
     "train/lr": ("train/learning_rate", 1),
 }
 
@@ -91,9 +93,16 @@ class Model(sb3_contrib.MaskablePPO):
     policy: NetworkPolicy
 
     def __init__(
-        self, env: MaskedVecEnv, architecture: Architecture, compute: Compute, *, lr: float, **settings: Any
+        self,
+        env: MaskedVecEnv,
+        architecture: Architecture,
+        compute: Compute,
+        *,
+        lr: float,
+        max_grad_norm: float,
+        **settings: Any,
     ) -> None:
-        """The learning rate falls along a cosine to 0 at `progress` 1."""
+        """The learning rate falls along a cosine to 0 at `progress` 1. Clip gradients here, to log their norm."""
         super().__init__(
             NetworkPolicy,
             env,
@@ -101,11 +110,13 @@ class Model(sb3_contrib.MaskablePPO):
             policy_kwargs={"architecture": architecture, "compute": compute},
             rollout_buffer_class=DeviceRolloutBuffer,
             device=compute.torch_device,
+            max_grad_norm=math.inf,
             **settings,
         )
         self.progress = 0.0  # fraction of the budget
         self.set_logger(Logger(folder=None, output_formats=[]))
-        self.policy.optimizer.register_step_pre_hook(_require_finite_gradient)
+        self._largest_norm, self._norms = max_grad_norm, list[Tensor]()  # of the gradient steps of the latest rollout
+        self.policy.optimizer.register_step_pre_hook(self._clip_gradient)
 
     def _update_current_progress_remaining(self, num_timesteps: int, total_timesteps: int) -> None:
         """Use the progress of the run: `learn` is called for one rollout at a time."""
@@ -119,6 +130,7 @@ class Model(sb3_contrib.MaskablePPO):
 
     def learn_rollout(self) -> dict[str, float]:
         """Collect one rollout and train on it; raise `UserError` before NaN or infinity reach the weights."""
+        self._norms.clear()
         try:
             self.learn(self.n_steps * self.n_envs, log_interval=None, reset_num_timesteps=False)  # type: ignore[arg-type]
         except FloatingPointError as error:
@@ -128,7 +140,20 @@ class Model(sb3_contrib.MaskablePPO):
             ) from error
         reported = self.logger.name_to_value
         metrics = {name: sign * float(reported[theirs]) for name, (theirs, sign) in REPORTED.items()}
+        value_loss, entropy = self.vf_coef * metrics["losses/value_loss"], self.ent_coef * metrics["losses/entropy"]
+        metrics["losses/loss"] = metrics["losses/policy_loss"] + value_loss - entropy
+        if not math.isfinite(metrics["losses/explained_variance"]):  # all returns are equal
+            metrics["losses/explained_variance"] = 0.0
+        metrics["losses/grad_norm"] = float(torch.stack(self._norms).mean())
         return metrics | self.env.take_finished() | self.env.episode_metrics()
+
+    def _clip_gradient(self, optimizer: torch.optim.Optimizer, *_: Any) -> None:
+        """Clip the gradient; raise `FloatingPointError` before one with NaN or infinity is applied."""
+        weights = [weight for group in optimizer.param_groups for weight in group["params"]]
+        norm = torch.nn.utils.clip_grad_norm_(weights, self._largest_norm)
+        if not torch.isfinite(norm):
+            raise FloatingPointError("a loss is NaN or infinite")
+        self._norms.append(norm)
 
     def state(self) -> dict[str, Any]:
         """Return what training needs besides the weights; sb3 uses the global generators of numpy and torch."""
@@ -154,11 +179,3 @@ class Model(sb3_contrib.MaskablePPO):
         torch.set_rng_state(saved["generators"]["torch"])
         if torch.cuda.is_available() and saved["generators"]["cuda"]:
             torch.cuda.set_rng_state_all(saved["generators"]["cuda"])
-
-
-def _require_finite_gradient(optimizer: torch.optim.Optimizer, *_: Any) -> None:
-    """Raise `FloatingPointError` before a gradient with NaN or infinity is applied."""
-    weights = [weight for group in optimizer.param_groups for weight in group["params"]]
-    norm = torch.nn.utils.get_total_norm([weight.grad for weight in weights if weight.grad is not None])
-    if not torch.isfinite(norm):
-        raise FloatingPointError("a loss is NaN or infinite")

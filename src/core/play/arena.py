@@ -137,9 +137,12 @@ def evaluate(
     opening_plies: int = 0,
     stream: str = "evaluation",
     on_progress: Callable[[int], None] = lambda finished: None,
+    on_position: Callable[[Any], None] | None = None,
 ) -> Score:
-    """Play `episodes` games. In two-player games the agent alternates seats, and each pair of games has the same start:
-    one of `starts`, or a position after `opening_plies` random moves.
+    """Play `episodes` games; call `on_position` with each state of the first one, as `watch` does.
+
+    In two-player games the agent alternates seats, and each pair of games has the same start: one of `starts`, or a
+    position after `opening_plies` random moves.
 
     Game i depends on the seed and i alone, not on the number or batching of games, so distributed ranks each play a
     part of them. Evaluations that select a checkpoint need a `stream` of their own: otherwise the final evaluation
@@ -155,6 +158,9 @@ def evaluate(
         if starts is not None:
             for number, match in zip(numbers, matches, strict=True):
                 match.state = starts[number // game.players]
+        if on_position is not None and numbers[0] == 0:
+            matches[0].on_position = on_position
+            on_position(matches[0].state)
         _play_out(game, matches)
         finished += matches
         on_progress(min(len(finished) * ranks.world_size(), episodes))
@@ -207,13 +213,17 @@ def require_varied(
     `episodes`.
     """
     require_openings(game, opening_plies)
-    fixed_players = opponent is not None and agent.deterministic and opponent.deterministic
-    repeats = fixed_players and Trait.DETERMINISTIC in game.traits and opening_plies == 0
     require(
-        not (repeats and episodes > 2),
+        not (repeats_games(game, agent, opponent, opening_plies) and episodes > 2),
         "both players are deterministic, so there are only two different games, one for each seat: "
         f"set opening_plies to begin with random moves, or {setting}=2",
     )
+
+
+def repeats_games(game: Game, agent: Agent, opponent: Agent | None, opening_plies: int) -> bool:
+    """Return whether there are only two different games, one for each seat, because nothing in them is random."""
+    fixed_players = opponent is not None and agent.deterministic and opponent.deterministic
+    return fixed_players and Trait.DETERMINISTIC in game.traits and opening_plies == 0
 
 
 def random_opening(game: Game, plies: int, rng: np.random.Generator) -> Any:

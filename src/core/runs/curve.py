@@ -146,8 +146,9 @@ def draw_counts(path: Path, counts: Mapping[str, np.ndarray]) -> bool:
 
 
 def save_figure(figure: Any, path: Path, **options: Any) -> None:
+    """Write a figure in the format that the name of the file ends with."""
     data = io.BytesIO()
-    figure.savefig(data, format="png", **options)
+    figure.savefig(data, format=path.suffix[1:], **options)
     write_atomic(path, data.getvalue())
 
 

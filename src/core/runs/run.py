@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeVar
 
@@ -48,6 +49,12 @@ OUTPUT_FILES = (
 )
 
 
+VIDEOS = "videos"  # GIFs of evaluation games, by step
+VIDEO_WIDTH, VIDEO_FRAMES = 320, 200  # pixels and positions, at most
+FRAME_SECONDS, LAST_FRAME_SECONDS = 0.3, 2.0
+BINS = np.linspace(0.0, 1.0, 21)  # of histograms of probabilities
+
+
 class Pruned(Exception):  # noqa: N818 (not an error)
     """Raised by an observer of evaluations to stop a run that is not worth finishing."""
 
@@ -65,6 +72,7 @@ class Run:
         self.directory, self.seed = directory, config["seed"]
         self._config, self._tracker, self._on_evaluation = config, tracker, on_evaluation
         self._checkpoint_seconds, self._profile = config["checkpoint_seconds"], config.get("profile", False)
+        self._videos = (config.get("logger") or {}).get("videos", 0)
         self._lock = FileLock(directory / LOCK)
         self._log = RunLog(directory, tracker)
         self._restored: dict[str, Any] | None = None
@@ -132,6 +140,42 @@ class Run:
         path = self.directory / "diagnostics.png"
         if draw_counts(path, counts) and self._tracker is not None:
             self._tracker.picture("train/diagnostics", path)
+
+    def histogram(self, name: str, probabilities: np.ndarray) -> None:
+        """Record a histogram of probabilities with the latest row, for trackers only."""
+        if self._tracker is not None and probabilities.size:
+            counts, edges = np.histogram(probabilities, BINS)
+            self._tracker.histogram(name, counts, edges)
+
+    @contextmanager
+    def recorded_game(self, game: Game, step: int, progress: float) -> Iterator[Callable[[Any], None] | None]:
+        """Yield the function that records a position of an evaluation game for a GIF; None if no GIF is due.
+
+        GIFs are spread over the `progress` of the run, from 0 to 1, and take none of its time. There are none of games
+        that draw no pictures, and without Pillow.
+        """
+        names = (path.stem for path in (self.directory / VIDEOS).glob("*.gif"))
+        earlier = [name for name in names if name.isdecimal() and int(name) < step]
+        due = self._videos > len(earlier) and len(earlier) <= progress * (self._videos - 1)
+        if not due or type(game).image is Game.image or find_spec("PIL") is None:
+            yield None
+            return
+        from ..play.canvas import Animation
+
+        animation = Animation(VIDEO_WIDTH)
+
+        def add(state: Any) -> None:
+            if len(animation) < VIDEO_FRAMES:
+                with self.stopped_clock():
+                    animation.add(game.image(state), FRAME_SECONDS)
+
+        yield add
+        with self.stopped_clock():
+            path = self.directory / VIDEOS / f"{step:012}.gif"
+            animation.hold(LAST_FRAME_SECONDS)
+            write_atomic(path, animation.encode())
+            if self._tracker is not None:
+                self._tracker.video("eval/game", path, step)
 
     def generator(self, *names: str | int) -> np.random.Generator:
         return generator(self.seed, *names)
@@ -264,6 +308,8 @@ class Run:
         if replaced:
             self._best_score = highest
             checkpoint.save(self._path("best"), {"learner": learner, "score": score, "win_rate": win_rate})
+            if self._tracker is not None:
+                self._tracker.best_checkpoint(self._path("best"))
         if self._on_evaluation is not None:
             self._on_evaluation(self._logged_step, score)
 
@@ -294,7 +340,11 @@ class WorkerRun(Run):
     def _skip(self, *_: Any, **__: Any) -> None:
         """Do nothing: rank 0 writes."""
 
-    __exit__ = finish = diagnose = log = save = save_best = _skip
+    __exit__ = finish = diagnose = histogram = log = save = save_best = _skip
+
+    @contextmanager
+    def recorded_game(self, game: Game, step: int, progress: float) -> Iterator[None]:
+        yield
 
     @property
     def seconds(self) -> float:

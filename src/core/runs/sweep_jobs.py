@@ -21,6 +21,7 @@ from .runlog import RunLog
 COMMAND = "command.txt"  # in the sweep directory: the command that resumes it
 FAILED = "failed.txt"  # in the directory of a failed job: the reason, in its first line
 LOCK = ".sweep.lock"  # in the sweep directory, held by the process that runs its jobs
+FINISHED = "finished"  # status of a job
 MAX_TEXT = 1 << 20  # bytes of these files
 RATES = ("win_rate", "draw_rate", "loss_rate", "aborted_rate")  # fractions of games, which have an interval
 RANGES = dict.fromkeys(RATES, (0, 1)) | {"episodes": (1, 10**15)}  # of metrics, by the last part of their names
@@ -90,21 +91,29 @@ def _read_job(directory: Path) -> Job:
     metric = read_config(directory).get("optimized_metric") if (directory / CONFIG).exists() else None
     is_name = metric is None or isinstance(metric, str)
     require(is_name, f"{directory / CONFIG}: optimized_metric={metric} must be the name of a metric")
-    result, interval = None, None
-    failed, done = directory / FAILED, directory / "eval.json"
-    # A job may finish after an earlier failure.
-    if failed.exists() and not (done.exists() and done.stat().st_mtime >= failed.stat().st_mtime):
-        status = "failed: " + read_text(failed).partition("\n")[0]
-    elif (directory / PRUNED).exists():
-        status = f"pruned: {read_text(directory / PRUNED)}"
-    elif metric is None or not done.exists():
-        status = "not finished"
-    else:
-        result, status = final_metric(directory, metric), "finished"
-        if metric.split("/")[-1] in RATES:
+    result, interval, status = None, None, status_of(directory)
+    if metric is not None and status == FINISHED:
+        result = final_metric(directory, metric)
+        if is_rate(metric):
             games = round(final_metric(directory, "final/episodes"))
             interval = wilson_interval(round(result * games), games)
     return Job(directory.name, parameters, metric, result, interval, status)
+
+
+def status_of(directory: Path) -> str:
+    """Return whether a run is `FINISHED`, or why not."""
+    failed, done = directory / FAILED, directory / "eval.json"
+    # A job may finish after an earlier failure.
+    if failed.exists() and not (done.exists() and done.stat().st_mtime >= failed.stat().st_mtime):
+        return "failed: " + read_text(failed).partition("\n")[0]
+    if (directory / PRUNED).exists():
+        return f"pruned: {read_text(directory / PRUNED)}"
+    return FINISHED if done.exists() and (directory / CONFIG).exists() else "not finished"
+
+
+def is_rate(metric: str) -> bool:
+    """Return whether a metric is a fraction of games."""
+    return metric.rpartition("/")[2] in RATES
 
 
 def final_metric(directory: Path, metric: str) -> float:
@@ -129,7 +138,7 @@ def as_table(title: str, jobs: Sequence[Job]) -> Table:
     varied = [name for name in names if len({job.parameters.get(name) for job in jobs}) > 1] or names
     metric = next((job.metric for job in jobs if job.metric is not None), "result")
     table.add_column("job", justify="right", no_wrap=True)
-    for heading in _short(varied):
+    for heading in short_names(varied):
         table.add_column(heading, justify="right", overflow="fold")
     for heading in (metric, "95% range"):
         table.add_column(heading, justify="right", no_wrap=True)
@@ -145,7 +154,7 @@ def as_table(title: str, jobs: Sequence[Job]) -> Table:
     return table
 
 
-def _short(keys: Sequence[str]) -> list[str]:
+def short_names(keys: Sequence[str]) -> list[str]:
     """Shorten each key to its last part if that is unique."""
     ends = [key.split(".")[-1] for key in keys]
     return [end if ends.count(end) == 1 else key for key, end in zip(keys, ends, strict=True)]

@@ -6,14 +6,17 @@ If one fails, training continues without it after one warning.
 import contextlib
 import hashlib
 import logging
+import math
 import os
 import re
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import wraps
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Protocol, TypeVar
 
+import numpy as np
 import yaml
 
 from ..errors import require
@@ -35,6 +38,8 @@ BEST_OF = (
     "train/win_rate",
 )  # the summary has their maximum and last value
 NAME_LENGTH, TAG_LENGTH = 128, 64  # limits of wandb
+OPTION_TAGS = ("env", "algo", "reward", "curriculum")
+UPLOAD_SECONDS = 600.0  # between versions of the best checkpoint while a run trains
 Name = Annotated[str, Bounds(ge=1, le=NAME_LENGTH)]
 SCORE_COLUMNS = ("episodes", "wins", "draws", "losses", "aborted", "win_rate")
 
@@ -46,9 +51,59 @@ class Tracker(Protocol):
     def log(self, row: Mapping[str, float]) -> None: ...
     def summarize(self, row: Mapping[str, float]) -> None: ...  # values of the whole run
     def picture(self, name: str, path: Path) -> None: ...
+    def video(self, name: str, path: Path, step: int) -> None: ...  # a GIF
+    def histogram(self, name: str, counts: np.ndarray, edges: np.ndarray) -> None: ...
+    def best_checkpoint(self, path: Path) -> None: ...  # there is a new one
     def results(self, directory: Path, result: Mapping[str, Any]) -> None: ...
     def mark_pruned(self, step: int) -> None: ...  # a search has stopped the run at this step
     def finish(self, failed: bool) -> None: ...
+
+
+class TrackerGroup:
+    """Several trackers as one; each ends alone with its first error."""
+
+    def __init__(self, members: Sequence[Tracker]) -> None:
+        self.members = members
+
+    def start(self, directory: Path, config: dict[str, Any]) -> None:
+        for member in self.members:
+            member.start(directory, config)
+
+    def log(self, row: Mapping[str, float]) -> None:
+        for member in self.members:
+            member.log(row)
+
+    def summarize(self, row: Mapping[str, float]) -> None:
+        for member in self.members:
+            member.summarize(row)
+
+    def picture(self, name: str, path: Path) -> None:
+        for member in self.members:
+            member.picture(name, path)
+
+    def video(self, name: str, path: Path, step: int) -> None:
+        for member in self.members:
+            member.video(name, path, step)
+
+    def histogram(self, name: str, counts: np.ndarray, edges: np.ndarray) -> None:
+        for member in self.members:
+            member.histogram(name, counts, edges)
+
+    def best_checkpoint(self, path: Path) -> None:
+        for member in self.members:
+            member.best_checkpoint(path)
+
+    def results(self, directory: Path, result: Mapping[str, Any]) -> None:
+        for member in self.members:
+            member.results(directory, result)
+
+    def mark_pruned(self, step: int) -> None:
+        for member in self.members:
+            member.mark_pruned(step)
+
+    def finish(self, failed: bool) -> None:
+        for member in self.members:
+            member.finish(failed)
 
 
 def guarded(action: str) -> Callable[[Method], Method]:
@@ -89,9 +144,23 @@ class WandbTracker(_Session):
     title = "wandb"
 
     @checked
-    def __init__(self, mode: Mode, project: Name, entity: Name | None, init_timeout: Positive) -> None:
+    def __init__(
+        self,
+        mode: Mode,
+        project: Name,
+        entity: Name | None,
+        init_timeout: Positive,
+        name: Name | None = None,
+        group: Name | None = None,
+        job_type: Name | None = None,
+        notes: str | None = None,
+        tags: Sequence[Annotated[str, Bounds(ge=1, le=TAG_LENGTH)]] = (),
+    ) -> None:
+        """Without `name` or `group` they are chosen from the configuration; its options are tags, too."""
         self.mode, self.project, self.entity, self.init_timeout = mode, project, entity, init_timeout
+        self.name, self.group, self.job_type, self.notes, self.tags = name, group, job_type, notes, list(tags)
         self._step: float = 0
+        self._uploaded = -math.inf  # when the latest best checkpoint became an artifact
 
     def start(self, directory: Path, config: dict[str, Any]) -> None:
         self.attempt("start", lambda: self._start(self.mode, directory, config))
@@ -114,9 +183,11 @@ class WandbTracker(_Session):
             id=run_id,
             resume="allow" if mode == "online" else None,
             config=config,
-            name=run_name(config),
-            group=names["sweep"] or names["experiment"] or f"{names['env']}-{names['algo']}",
-            tags=[f"{key}:{names[key]}"[:TAG_LENGTH] for key in ("env", "algo", "reward", "curriculum")],
+            name=self.name or run_name(config),
+            group=self.group or names["sweep"] or names["experiment"] or f"{names['env']}-{names['algo']}",
+            job_type=self.job_type,
+            notes=self.notes,
+            tags=[*(f"{key}:{names[key]}"[:TAG_LENGTH] for key in OPTION_TAGS), *self.tags],
             reinit="finish_previous",  # the jobs of a sweep share a process
             settings=wandb.Settings(silent=True, console="off", symlink=False, init_timeout=self.init_timeout),
         )
@@ -147,13 +218,34 @@ class WandbTracker(_Session):
 
         self.session.log({name: wandb.Image(str(path)), "step": self._step})
 
+    @guarded("log")
+    def video(self, name: str, path: Path, step: int) -> None:
+        import wandb
+
+        self.session.log({name: wandb.Video(str(path), format="gif"), "step": step})
+
+    @guarded("log")
+    def histogram(self, name: str, counts: np.ndarray, edges: np.ndarray) -> None:
+        import wandb
+
+        self.session.log({name: wandb.Histogram(np_histogram=(counts, edges)), "step": self._step})
+
+    @guarded("upload the best checkpoint")
+    def best_checkpoint(self, path: Path) -> None:
+        """Log it as an artifact, unless another one was logged less than `UPLOAD_SECONDS` ago: each is a copy."""
+        now = time.monotonic()
+        if now - self._uploaded >= UPLOAD_SECONDS:
+            self._uploaded = now
+            with _staged_in(Path(self.session.dir).parent):
+                self._log_files("checkpoints", "model", [path], ["best"], copied=True)
+
     @guarded("upload the results")
     def results(self, directory: Path, result: Mapping[str, Any]) -> None:
         """Log the checkpoints and eval.json as artifacts, and the evaluation as a table."""
         import wandb
 
         checkpoints = [directory / "checkpoints" / f"{name}.safetensors" for name in ("best", "last")]
-        self._log_files("checkpoints", "model", [path for path in checkpoints if path.exists()])
+        self._log_files("checkpoints", "model", [path for path in checkpoints if path.exists()], ["best"])
         self._log_files("evaluation", "evaluation", [directory / "eval.json"])
         table = wandb.Table(columns=["baseline", *SCORE_COLUMNS, "low", "high"])
         for name, score in result["scores"].items():
@@ -171,13 +263,16 @@ class WandbTracker(_Session):
         session, self.session = self.session, None
         session.finish(exit_code=int(failed))
 
-    def _log_files(self, name: str, kind: str, paths: Sequence[Path]) -> None:
+    def _log_files(
+        self, name: str, kind: str, paths: Sequence[Path], aliases: Sequence[str] = (), copied: bool = False
+    ) -> None:
+        """Log an artifact. Its files are uploaded from where they are, or from copies if they will be overwritten."""
         import wandb
 
         artifact = wandb.Artifact(f"{name}-{self.session.id}", kind)
-        for path in paths:  # upload in place, without copies
-            artifact.add_file(str(path.resolve()), policy="immutable", skip_cache=True)
-        self.session.log_artifact(artifact)
+        for path in paths:
+            artifact.add_file(str(path.resolve()), policy="mutable" if copied else "immutable", skip_cache=True)
+        self.session.log_artifact(artifact, aliases=["latest", *aliases])
 
     def clean_up(self) -> None:
         import wandb
@@ -248,6 +343,27 @@ class TensorboardTracker(_Session):
         from matplotlib.image import imread
 
         self.session.add_image(name, imread(path), self._step, dataformats="HWC")
+
+    @guarded("log")
+    def video(self, name: str, path: Path, step: int) -> None:
+        from tensorboard.compat.proto.summary_pb2 import Summary
+
+        data = path.read_bytes()
+        width, height = (int.from_bytes(data[at : at + 2], "little") for at in (6, 8))  # of a GIF
+        image = Summary.Image(height=height, width=width, colorspace=3, encoded_image_string=data)
+        self.session.file_writer.add_summary(Summary(value=[Summary.Value(tag=name, image=image)]), step)
+
+    @guarded("log")
+    def histogram(self, name: str, counts: np.ndarray, edges: np.ndarray) -> None:
+        middle = (edges[1:] + edges[:-1]) / 2
+        total, squares = float(counts @ middle), float(counts @ middle**2)
+        limits, numbers = edges[1:].tolist(), counts.tolist()
+        self.session.add_histogram_raw(
+            name, edges[0], edges[-1], int(counts.sum()), total, squares, limits, numbers, self._step
+        )
+
+    def best_checkpoint(self, path: Path) -> None:
+        """Do nothing: it has no artifacts."""
 
     def results(self, directory: Path, result: Mapping[str, Any]) -> None:
         """Do nothing: the results are already metrics of the last step."""
