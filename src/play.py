@@ -24,6 +24,7 @@ from .core.errors import UserError, require
 from .core.package import ROOT, install_command
 from .core.play.agent import NOTHING, Agent
 from .core.play.game import Game
+from .core.runs.zoo import cache_folder
 from .core.seeding import generator
 from .web.saved_games import GameStore
 
@@ -134,8 +135,9 @@ def run(cfg: DictConfig) -> None:
         stdout=subprocess.PIPE,
         text=True,
     )
+    folders = [Path(folder) for folder in cfg.runs] + [folder for folder in [cache_folder()] if folder.is_dir()]
     games = None if cfg.games is None else GameStore(Path(cfg.games))
-    lab = ConfigLab([Path(folder) for folder in cfg.runs], cfg.seed, games)
+    lab = ConfigLab(folders, cfg.seed, games)
     app.serve(lab, cfg.host, listener, cfg.open_browser, compiler.stdout)
 
 

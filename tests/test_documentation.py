@@ -16,7 +16,7 @@ from omegaconf import OmegaConf
 from src.config import CONF, schema
 from src.config.agent_specs import quote_agents
 from src.config.build import build
-from src.config.cli import apply_group_aliases, expand_opponent
+from src.config.cli import apply_group_aliases, expand_opponent, zoo_arguments
 from src.config.compose import validate
 from tests.lab import ROOT, Lab, python
 from tests.test_compositions import composed, options
@@ -45,6 +45,7 @@ SCHEMAS: dict[str, Any] = {
     "record": schema.Record,
     "sprt": schema.Sprt,
     "tournament": schema.Tournament,
+    "zoo": schema.Zoo,
 }
 REWRITES = {
     "train": apply_group_aliases,
@@ -52,6 +53,7 @@ REWRITES = {
     "record": expand_opponent,
     "sprt": quote_agents,
     "tournament": quote_agents,
+    "zoo": zoo_arguments,
 }
 
 

@@ -182,6 +182,15 @@ def expand_opponent(arguments: list[str]) -> list[str]:
     return use_env_of_run(words)
 
 
+def zoo_arguments(arguments: list[str]) -> list[str]:
+    """Let the first two words without a key be `action` and `model`."""
+    refuse_multirun(arguments)
+    words = [word for word in arguments if "=" not in word and not word.startswith("-")]
+    require(len(words) <= 2, f"{' '.join(words)} has too many words: type list, pull NAME or push RUN")
+    values = [f"{key}={quote_value(word)}" for key, word in zip(("action", "model"), words, strict=False)]
+    return [*(word for word in arguments if word not in words), *values]
+
+
 def use_env_of_run(arguments: list[str]) -> list[str]:
     """Play in the environment of the run that `agent=trained` or `opponent=trained` loads, unless `env=` is given.
 
@@ -191,13 +200,16 @@ def use_env_of_run(arguments: list[str]) -> list[str]:
     given = dict(word.split("=", 1) for word in arguments if "=" in word)
     keys = {"agent": "agent.run", "agent@opponent": "opponent.run"}
     trained = [key for group, key in keys.items() if given.get(group) == "trained" and key in given]
-    runs = [Path(given[key].strip("'\"")) for key in trained]
-    if "env" in given or not runs or not (runs[0] / CONFIG).is_file():
+    if "env" in given or not trained:
         return arguments
-    from .load import load_config  # a slow import
+    from ..core.runs.zoo import find_run  # slow imports
+    from .load import load_config
 
-    saved, words = load_config(runs[0]), []
-    require("env" in saved, f"{runs[0]} is not a run of training: its config.yaml has no env")
+    run = find_run(given[trained[0]].strip("'\""))
+    if not (run / CONFIG).is_file():
+        return arguments
+    saved, words = load_config(run), []
+    require("env" in saved, f"{run} is not a run of training: its config.yaml has no env")
     names = saved.get("composition", {})
     for group in ("reward", "env"):
         if group in saved and group not in given:

@@ -29,6 +29,7 @@ from ..core.play.past_selves import PastSelves
 from ..core.runs.config_file import read_config
 from ..core.runs.report import require_measured
 from ..core.runs.run import has_learner
+from ..core.runs.zoo import find_run
 from . import CONF
 from .build import WrongClassError, build, get_object, plain, require_class
 from .errors import user_message
@@ -234,7 +235,7 @@ def build_agent(role: str, cfg: DictConfig, game: Game) -> Agent:
     except UserError as error:
         advice = f"{role}=random always fits"
         if agent.trained_in not in (None, plain(cfg.env)):
-            trained = read_config(Path(cfg[role].run)).get("composition", {}).get("env")
+            trained = read_config(find_run(cfg[role].run)).get("composition", {}).get("env")
             advice = f"leave out env=... to play in the environment of its training{f', {trained}' if trained else ''}"
         raise UserError(f"{role}={names[role]} cannot play env={names.env}: {error}; {advice}") from error
     playable = role == "opponent" or not isinstance(agent, SelfPlay | OpponentPool)
