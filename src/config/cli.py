@@ -30,7 +30,7 @@ from ..core.interrupt import handle_interrupts
 from ..core.package import command
 from ..core.runs.config_file import CONFIG
 from ..core.runs.console import printable
-from . import CONF, resolvers  # noqa: F401 (registers them)
+from . import CONF, resolvers
 from .errors import UserExit, exit_on_user_error, user_message
 from .extensions import add_config_dir
 
@@ -289,7 +289,7 @@ def train_arguments(arguments: list[str]) -> list[str]:
         f"{' '.join(shows)} shows a single run: leave out -m, and give one value for each setting",
     )
     require_hydra_keys(arguments, (*SWEEP_KEYS, *HYDRA_KEYS))
-    arguments = apply_group_aliases(arguments)
+    arguments = resolvers.defer_tuned(apply_group_aliases(arguments))
     chosen = [word for word in arguments if word.startswith(("sampler=", "pruner="))]
     require(
         not chosen or any(word.startswith("hparams_search=") for word in arguments),

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ FAILED = "failed.txt"  # in the directory of a failed job: the reason, in its fi
 LOCK = ".sweep.lock"  # in the sweep directory, held by the process that runs its jobs
 MAX_TEXT = 1 << 20  # bytes of these files
 RATES = ("win_rate", "draw_rate", "loss_rate", "aborted_rate")  # fractions of games, which have an interval
+DEFERRED = re.compile(r"\$\\?\{option\\?:(\w+)\\?\}")  # Hydra escapes it in the overrides of a job
 RANGES = dict.fromkeys(RATES, (0, 1)) | {"episodes": (1, 10**15)}  # of metrics, by the last part of their names
 
 
@@ -85,7 +87,7 @@ def _read_job(directory: Path) -> Job:
     path = directory / ".hydra/overrides.yaml"
     overrides = parse_yaml(read_regular(path, MAX_BYTES), str(path))
     require(isinstance(overrides, list), f"{path} is not a list of overrides")
-    pairs = (str(override).lstrip("+").partition("=") for override in overrides)
+    pairs = (as_typed(str(override)).lstrip("+").partition("=") for override in overrides)
     parameters = {key: value for key, _, value in pairs}
     metric = read_config(directory).get("optimized_metric") if (directory / CONFIG).exists() else None
     is_name = metric is None or isinstance(metric, str)
@@ -105,6 +107,11 @@ def _read_job(directory: Path) -> Job:
             games = round(final_metric(directory, "final/episodes"))
             interval = wilson_interval(round(result * games), games)
     return Job(directory.name, parameters, metric, result, interval, status)
+
+
+def as_typed(override: str) -> str:
+    """Return an override without the interpolation by which Hydra reads an option after the others."""
+    return DEFERRED.sub(r"\1", override)
 
 
 def final_metric(directory: Path, metric: str) -> float:
