@@ -30,7 +30,7 @@ from .config_file import CONFIG, read_config
 
 ADDRESS = "https://huggingface.co/boardlab/{name}/resolve/main"
 SETTING = "BOARDLAB_ZOO"  # environment variable: another address, or a folder
-PACKAGE = Path(__file__).parents[2]
+PACKAGE = Path(__file__).resolve().parents[2]
 CHECKOUT = PACKAGE.parent / "experiments"
 MODELS = PACKAGE / "zoo.yaml"  # the shipped runs with the checksums of their files
 BEST = "checkpoints/best.safetensors"
