@@ -164,8 +164,9 @@ def build_env(cfg: DictConfig) -> Any:
 
 def require_algorithm_fits(cfg: DictConfig, game: Game) -> None:
     """Raise `UserError` that names the algorithms that can play the game if the chosen one cannot."""
+    algo = require_class(cfg.algo, "algo")
     try:
-        require_traits(require_class(cfg.algo, "algo").needs, game)
+        require_traits(algo.needs, game)
     except UserError as error:
         names, fitting = cfg.composition, []
         for path in sorted((CONF / "algo").glob("*.yaml")):

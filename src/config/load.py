@@ -40,6 +40,7 @@ def load_agent(run: str, checkpoint_name: str, changes: dict[str, Any] | None = 
 def _load_agent(directory: Path, checkpoint_name: str, changes: dict[str, Any]) -> Agent:
     config = load_config(directory)
     require("algo" in config, f"{directory} is not a run directory: its config.yaml names no algo")
+    require_class(config.algo, "algo")  # which may need a package to read the checkpoint, too
     path = checkpoint_path(directory, checkpoint_name)
     saved = checkpoint.load(path)
     has_agent = saved.get("learner", {}) is not None
