@@ -16,7 +16,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from .config import compose
 from .config.build import build
-from .config.cli import group_options, hydra_command, refuse_multirun, shipped_options
+from .config.cli import file_options, group_options, hydra_command, refuse_multirun
 from .config.errors import as_user_errors
 from .config.load import load_config, require_known_targets
 from .config.schema import Play
@@ -62,7 +62,7 @@ class ConfigLab:
         return agent
 
     def training_groups(self) -> Mapping[str, Sequence[str]]:
-        return {group: shipped_options(group) for group in TRAINING_GROUPS}
+        return {group: file_options(group) for group in TRAINING_GROUPS}
 
     def check_training(self, overrides: Sequence[str]) -> Mapping[str, str]:
         """Check a training like `src.train` before it writes anything."""

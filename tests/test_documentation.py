@@ -143,6 +143,7 @@ def test_the_examples_of_extensions_run(lab: Lab):
         path = lab.folder / example.splitlines()[0].removeprefix("# ")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(example)
+    python("-c", "import src, runpy; runpy.run_path('mine/check.py')", folder=lab.folder)
     shown = re.findall(r"^python -m src\.(\w+) (--config-dir.*)$", EXTEND.read_text(), re.MULTILINE)
     assert len(shown) == 6
     for module, words in shown:

@@ -27,7 +27,7 @@ from ..core import ranks
 from ..core.errors import UserError, require
 from ..core.files import remove_new_directories
 from ..core.interrupt import handle_interrupts
-from ..core.package import command
+from ..core.package import command, config_dirs
 from ..core.runs.config_file import CONFIG
 from ..core.runs.console import printable
 from . import CONF, resolvers
@@ -149,12 +149,12 @@ def group_options(group: str) -> list[str]:
     running = GlobalHydra.instance()
     if running.is_initialized():
         return sorted(running.config_loader().get_group_options(group))
-    return shipped_options(group)
+    return file_options(group)
 
 
-def shipped_options(group: str) -> list[str]:
-    """Return the options of a config group in conf/."""
-    return sorted(path.stem for path in (CONF / group).glob("*.yaml"))
+def file_options(group: str) -> list[str]:
+    """Return the options of a config group in conf/ and in the folders of extensions."""
+    return sorted({path.stem for folder in (CONF, *config_dirs()) for path in (folder / group).glob("*.yaml")})
 
 
 def quote_value(text: str) -> str:
