@@ -1,8 +1,8 @@
 """MkDocs hook: the site consists of the pages of this repository, at the same paths, and of an API reference.
 
 Links between pages are relative, so they work both in the repository and on the site. Other files that pages link to,
-such as pictures, are copied. Links to modules of src/ lead to their page of the API reference, whose title is their name
-in the package `boardlab`; the search finds the modules that extensions build on, and no internals.
+such as pictures, are copied. Links to modules of src/ lead to their page of the API reference, titled by their name in
+the package `boardlab`; the search finds the modules that extensions build on, and no internals.
 """
 
 import os
