@@ -1,6 +1,6 @@
 # The laboratory as an image:
 #   docker build -t boardlab .
-#   docker run --rm -v "$PWD/outputs:/lab/outputs" boardlab python -m src.train env=minesweeper_8x8 algo=ppo
+#   docker run --rm --user "$(id -u):$(id -g)" -v "$PWD/outputs:/lab/outputs" boardlab python -m src.train env=minesweeper_8x8 algo=ppo
 #   docker run --rm -p 127.0.0.1:8080:8080 boardlab python -m src.play host=0.0.0.0 open_browser=false
 # torch for GPUs is its default on Linux: docker run --rm --gpus all boardlab python -m src.train env=minesweeper_16x16 algo=ppo
 # For the CPU alone, a much smaller image, or another version of CUDA, name the index of torch that its installation page gives:
@@ -26,14 +26,18 @@ USER lab
 
 # To train, evaluate and play.
 FROM base AS run
-ARG EXTRAS=web
+ARG EXTRAS=train,web
 # Packages first, so that a change of the code does not install them again.
 COPY setup.cfg setup.py pyproject.toml constraints.txt README.md LICENSE ./
-RUN install -d -o lab -g lab conf src src/hydra_plugins experiments outputs && touch conf/__init__.py src/__init__.py \
+COPY src/__init__.py src/
+RUN install -d -o lab -g lab conf src src/hydra_plugins experiments && touch conf/__init__.py \
     && pip install --no-cache-dir --root-user-action=ignore -c constraints.txt -e ".[$EXTRAS]"
 COPY --chown=lab:lab conf conf
 COPY --chown=lab:lab src src
 COPY --chown=lab:lab experiments experiments
+# Whoever runs it, such as the owner of a mounted folder, can write outputs and caches.
+RUN install -d -m 1777 outputs home
+ENV HOME=/lab/home USER=lab
 USER lab
 EXPOSE 8080
 CMD ["python", "-m", "src.train", "--help"]

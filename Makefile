@@ -1,7 +1,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-EVERYTHING := '.[test,dev,web,sweep,ray,slurm,tensorboard,onnx,docs,pettingzoo]'
+EVERYTHING := '.[test,train,dev,web,sweep,ray,slurm,tensorboard,onnx,docs,pettingzoo]'
 NEWEST := build/newest
 TORCH ?= torch
 TESTS ?= tests
@@ -80,7 +80,7 @@ clean:  ## Remove the environment and caches, keep outputs
 $(VENV)/installed: setup.cfg constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing into $(VENV); the first time takes a minute or two"
-	$(PIP) --editable .
+	$(PIP) --editable '.[train]'
 	touch $@
 
 $(VENV)/installed-web: $(VENV)/installed

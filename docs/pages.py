@@ -1,7 +1,8 @@
 """MkDocs hook: the site consists of the pages of this repository, at the same paths, and of an API reference.
 
 Links between pages are relative, so they work both in the repository and on the site. Other files that pages link to,
-such as pictures, are copied. Links to modules of src/ lead to their page of the API reference.
+such as pictures, are copied. Links to modules of src/ lead to their page of the API reference, titled by their name in
+the package `boardlab`; the search finds the modules that extensions build on, and no internals.
 """
 
 import os
@@ -13,11 +14,16 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
+import src
+
 ROOT = Path(__file__).parent.parent
 LINK = re.compile(r"(\]\()([^)#\s]+)((?:#[^)\s]*)?\))")
 IMAGE = re.compile(r'<img src="([^"]+)"')
 FOLDERS = ("docs", "conf", "src", "experiments")
 GENERATED_TABLE = "table.md"  # written by studies; the page beside it has the same table
+STABLE = {
+    PurePosixPath("src", *name.split(".")).with_suffix(".py") for name in src._MODULES
+}  # the rest is not searched
 NO_API = ("web", "hydra_plugins", "__init__.py")  # the pages in the browser and Hydra's plugin have no API
 
 
@@ -37,6 +43,11 @@ def module_name(path: PurePosixPath) -> str:
     return ".".join(path.with_suffix("").parts)
 
 
+def title(path: PurePosixPath) -> str:
+    """Return the name by which users import a module or package."""
+    return "boardlab" + module_name(path).removeprefix("src")
+
+
 def api_page(path: PurePosixPath) -> str:
     """Return the page of a module on the site."""
     return f"api/{module_name(path)}.md"
@@ -52,12 +63,17 @@ def linked_files(page: PurePosixPath) -> Iterator[PurePosixPath]:
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Append the API reference to the navigation, a section for each package."""
+    """Append the API reference to the navigation: what extensions build on, then a section for each package."""
+    stable: list[dict[str, str]] = []
     sections: dict[str, list[dict[str, str]]] = {}
     for path in modules():
-        sections.setdefault(module_name(path.parent), []).append({path.stem: api_page(path)})
+        if path in STABLE:
+            stable.append({title(path): api_page(path)})
+        else:
+            sections.setdefault(title(path.parent), []).append({path.stem: api_page(path)})
     assert config.nav is not None
-    config.nav.append({"Reference": [{name: entries} for name, entries in sections.items()]})
+    internals = [{name: entries} for name, entries in sections.items()]
+    config.nav.append({"Reference": [*stable, {"Internals": internals}]})
     return config
 
 
@@ -68,8 +84,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for path in [*pages(), *sorted({file for page in pages() for file in linked_files(page)})]:
         files.append(File.generated(config, str(path), abs_src_path=str(ROOT / path)))
     for path in modules():
-        name = module_name(path)
-        files.append(File.generated(config, api_page(path), content=f"# {name}\n\n::: {name}\n"))
+        header = "" if path in STABLE else "---\nsearch:\n  exclude: true\n---\n\n"
+        text = f"{header}# {title(path)}\n\n::: {module_name(path)}\n"
+        files.append(File.generated(config, api_page(path), content=text))
     return files
 
 

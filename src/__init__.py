@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from .envs.two_player_env import VersusEnv as VersusEnv
     from .nets.boards import Heads as Heads
 
+__version__ = "0.2.0"
+
 _MODULES = {  # imported when one of their names is used: some take seconds
     "algos.trainer": ("LearnerConfig", "NetworkLearnerConfig", "NetworkTrainer", "Trainer"),
     "api": ("add_config_dir", "load_agent", "make", "make_aec", "make_agent", "make_vec"),

@@ -2,7 +2,7 @@
 
 >>> from boardlab.api import evaluate, load_agent, make, train
 >>> env = make("minesweeper_16x16")
->>> evaluate(load_agent("experiments/minesweeper_16x16"), env, episodes=100).total.win_rate
+>>> evaluate(load_agent("minesweeper_16x16"), env, episodes=100).total.win_rate
 """
 
 from collections.abc import Iterator, Mapping
@@ -87,7 +87,10 @@ def make_agent(name: str, *overrides: str) -> Agent:
 
 
 def load_agent(run: str | Path, checkpoint: str = "best") -> Agent:
-    """Load the agent of a run directory, as trained by any algorithm; `checkpoint` is `best` or `last`."""
+    """Load the agent of a run, as trained by any algorithm, by its directory or by its name in the zoo.
+
+    `checkpoint` is `best` or `last`.
+    """
     return load_agent_of_run(str(run), checkpoint)
 
 

@@ -29,10 +29,12 @@ def run(cfg: DictConfig) -> None:
     from .core.files import require_writable, write_atomic
     from .core.play.capabilities import SupportsExport
     from .core.runs.console import printable
+    from .core.runs.zoo import find_run
 
     cfg = validate(cfg, schema.Export)
-    path = Path(cfg.onnx or Path(cfg.run, "network.onnx"))
-    saved = load_config(Path(cfg.run))
+    run = find_run(cfg.run)
+    path = Path(cfg.onnx or run / "network.onnx")
+    saved = load_config(run)
     agent = load_agent(cfg.run, cfg.checkpoint)
     if not isinstance(agent, SupportsExport):
         raise UserError(f"run={cfg.run} has no network: export a run of ppo, imitation or maskable_ppo")

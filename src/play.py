@@ -16,7 +16,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from .config import compose
 from .config.build import build
-from .config.cli import group_options, hydra_command, refuse_multirun, shipped_options
+from .config.cli import file_options, group_options, hydra_command, refuse_multirun
 from .config.errors import as_user_errors
 from .config.load import load_config, require_known_targets
 from .config.schema import Play
@@ -24,6 +24,7 @@ from .core.errors import UserError, require
 from .core.package import ROOT, install_command
 from .core.play.agent import NOTHING, Agent
 from .core.play.game import Game
+from .core.runs.zoo import cache_folder
 from .core.seeding import generator
 from .web.saved_games import GameStore
 
@@ -61,7 +62,7 @@ class ConfigLab:
         return agent
 
     def training_groups(self) -> Mapping[str, Sequence[str]]:
-        return {group: shipped_options(group) for group in TRAINING_GROUPS}
+        return {group: file_options(group) for group in TRAINING_GROUPS}
 
     def check_training(self, overrides: Sequence[str]) -> Mapping[str, str]:
         """Check a training like `src.train` before it writes anything."""
@@ -134,8 +135,9 @@ def run(cfg: DictConfig) -> None:
         stdout=subprocess.PIPE,
         text=True,
     )
+    folders = [Path(folder) for folder in cfg.runs] + [folder for folder in [cache_folder()] if folder.is_dir()]
     games = None if cfg.games is None else GameStore(Path(cfg.games))
-    lab = ConfigLab([Path(folder) for folder in cfg.runs], cfg.seed, games)
+    lab = ConfigLab(folders, cfg.seed, games)
     app.serve(lab, cfg.host, listener, cfg.open_browser, compiler.stdout)
 
 

@@ -2,10 +2,6 @@
 
 import importlib
 import json
-import os
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +18,7 @@ from src.core.errors import UserError
 from src.core.package import canonical, command, locate
 from src.envs.masked_env import MaskedDiscrete
 from src.registration import env_id
-from tests.lab import ROOT, python
+from tests.lab import python
 from tests.marks import mostly_slow
 
 NAMES = sorted(path.stem for path in (CONF / "env").glob("*.yaml"))
@@ -209,37 +205,3 @@ def test_pettingzoo_refuses_an_illegal_action():
         env.step(4)
     assert env.agent_selection == "player_1"
     assert env.observe("player_1")["action_mask"].tolist() == [1, 1, 1, 1, 0, 1, 1, 1, 1]
-
-
-@pytest.mark.slow
-def test_the_installed_package_works_beside_another_src(tmp_path: Path):
-    """A wheel as `pip install .` makes it, in a project that has a folder src of its own."""
-    site, project = tmp_path / "site", tmp_path / "project"
-    (project / "src").mkdir(parents=True)
-    (project / "src" / "__init__.py").write_text("raise ImportError('this is not the package')\n")
-    source = tmp_path / "source"  # pip builds in the folder it installs from
-    source.mkdir()
-    for name in ("src", "conf"):
-        shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("setup.py", "setup.cfg", "pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, source)
-    options = ("--quiet", "--no-deps", "--no-build-isolation", "--target", str(site))
-    subprocess.run([sys.executable, "-m", "pip", "install", *options, str(source)], check=True, cwd=tmp_path)
-    assert sorted(path.name for path in site.iterdir() if path.suffix == "") == ["bin", "boardlab", "hydra_plugins"]
-    environment = os.environ | {"PYTHONPATH": str(site)}
-    script = (
-        "from boardlab.api import make; import gymnasium; print(gymnasium.make('boardlab/Tictactoe-v0').reset()[1])"
-    )
-    few = ("algo.episodes=20", "algo.eval_every=20", "logger=csv", "evaluation.episodes=2")
-    for words in (
-        ["-c", script],
-        [str(site / "bin" / "boardlab-train"), *few, "seed=1"],
-        [str(site / "bin" / "boardlab-evaluate"), "agent=minimax", "episodes=2"],
-        ["-m", "boardlab.train", "-m", "seed=1,2", *few],
-    ):
-        done = subprocess.run([sys.executable, *words], cwd=project, env=environment, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-    assert len(list(project.glob("outputs/runs/tictactoe/qlearning/*/eval.json"))) == 1
-    config = next(project.glob("outputs/runs/*/*/*/config.yaml")).read_text()
-    assert "_target_: src." in config, "runs can be moved between a checkout and an installation"
-    assert "boardlab" not in config

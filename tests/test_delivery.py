@@ -22,9 +22,8 @@ def workflow() -> dict[str, Any]:
     return dict(yaml.load((ROOT / ".github/workflows/ci.yml").read_text(), yaml.BaseLoader))
 
 
-def job() -> dict[str, Any]:
-    (found,) = workflow()["jobs"].values()
-    return dict(found)
+def job(name: str) -> dict[str, Any]:
+    return dict(workflow()["jobs"][name])
 
 
 def instructions() -> list[tuple[str, str]]:
@@ -47,18 +46,21 @@ def copied() -> list[str]:
 
 def test_ci_runs_everything_on_pushes_and_pull_requests():
     assert {"push", "pull_request"} <= set(workflow()["on"])
-    commands = [step["run"] for step in job()["steps"] if "run" in step]
-    assert commands[-1] == "bash .ci/run"
-    assert (ROOT / ".ci/run").is_file()
+    assert set(workflow()["jobs"]) == {"fast", "slow"}
+    for name in ("fast", "slow"):
+        assert [step["run"] for step in job(name)["steps"] if "run" in step][-1] == f"bash .ci/run {name}"
+    parts = (ROOT / ".ci/run").read_text()
+    assert parts.index("make lint") < parts.index("make test\n") < parts.index("make testslow")
 
 
 def test_ci_tests_the_oldest_python_that_is_supported():
     required = SpecifierSet(setup_cfg()["options"]["python_requires"])
-    versions = job()["strategy"]["matrix"]["python"]
+    versions = job("fast")["strategy"]["matrix"]["python"]
     assert required == SpecifierSet(f">={versions[0]}")
     assert all(required.contains(version) for version in versions)
     assert set(versions) <= {environment["python_version"] for environment in EVERYWHERE}, "for which there are pins"
-    assert job()["container"]["image"] == "python:${{ matrix.python }}-bookworm"
+    assert job("fast")["container"]["image"] == "python:${{ matrix.python }}-bookworm"
+    assert job("slow")["container"]["image"].removeprefix("python:").removesuffix("-bookworm") in versions
 
 
 def test_the_newest_packages_are_tested_weekly():
@@ -72,12 +74,14 @@ def test_the_newest_packages_are_tested_weekly():
 def test_workflows_have_few_permissions_and_pinned_actions(path):
     found = yaml.load(path.read_text(), yaml.BaseLoader)
     assert found["permissions"] == {"contents": "read"}
-    for each in found["jobs"].values():
-        assert "permissions" not in each
+    for name, each in found["jobs"].items():
+        assert ("permissions" in each) == (name == "publish"), "which has no other steps"
+        assert name != "publish" or len(each["steps"]) <= 2
         assert int(each["timeout-minutes"]) > 0
         actions = [step["uses"] for step in each["steps"] if "uses" in step]
         assert actions
-        assert [action for action in actions if not re.fullmatch(r"actions/[\w-]+@v\d+", action)] == []
+        known = re.compile(r"actions/[\w-]+@v\d+|pypa/gh-action-pypi-publish@release/v1")
+        assert [action for action in actions if not known.fullmatch(action)] == []
 
 
 def test_the_image_copies_what_exists_and_is_not_ignored():
@@ -106,6 +110,24 @@ def test_no_image_runs_as_root():
         assert users, stage[0]
         assert stage[users[-1]][1] not in ("root", "0")
         assert "RUN" not in [name for name, _ in stage[users[-1] :]]
+
+
+def test_any_user_can_write_outputs_and_caches_in_the_image():
+    writable = {
+        f"/lab/{name}" for rest in arguments("RUN") if "-m 1777" in rest for name in rest.split("1777 ")[1].split()
+    }
+    (home,) = (word.removeprefix("HOME=") for rest in arguments("ENV") for word in rest.split() if "HOME=" in word)
+    assert {home, "/lab/outputs"} <= writable
+    assert 'docker run --rm --user "$(id -u):$(id -g)" -v' in (ROOT / "docs/start.md").read_text()
+
+
+def test_a_release_has_one_version():
+    version = re.search(r'^__version__ = "(.*)"$', (ROOT / "src/__init__.py").read_text(), re.MULTILINE)[1]  # type: ignore[index]
+    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text()
+    newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert newest is not None
+    assert newest[1] == version
+    assert setup_cfg()["metadata"]["author"] in (ROOT / "CITATION.cff").read_text()
 
 
 def test_the_development_container_resolves():

@@ -16,7 +16,7 @@ from omegaconf import OmegaConf
 from src.config import CONF, schema
 from src.config.agent_specs import quote_agents
 from src.config.build import build
-from src.config.cli import apply_group_aliases, expand_opponent
+from src.config.cli import apply_group_aliases, expand_opponent, zoo_arguments
 from src.config.compose import validate
 from tests.lab import ROOT, Lab, python
 from tests.test_compositions import composed, options
@@ -46,6 +46,7 @@ SCHEMAS: dict[str, Any] = {
     "record": schema.Record,
     "sprt": schema.Sprt,
     "tournament": schema.Tournament,
+    "zoo": schema.Zoo,
 }
 REWRITES = {
     "train": apply_group_aliases,
@@ -53,6 +54,7 @@ REWRITES = {
     "record": expand_opponent,
     "sprt": quote_agents,
     "tournament": quote_agents,
+    "zoo": zoo_arguments,
 }
 
 
@@ -142,6 +144,7 @@ def test_the_examples_of_extensions_run(lab: Lab):
         path = lab.folder / example.splitlines()[0].removeprefix("# ")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(example)
+    python("-c", "import src, runpy; runpy.run_path('mine/check.py')", folder=lab.folder)
     shown = re.findall(r"^python -m src\.(\w+) (--config-dir.*)$", EXTEND.read_text(), re.MULTILINE)
     assert len(shown) == 6
     for module, words in shown:

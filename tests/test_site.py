@@ -66,11 +66,14 @@ def test_the_site_has_every_page_and_no_broken_link(tmp_path: Path):
     ):
         assert (tmp_path / page).is_file(), page
     assert "Return the legal actions in ascending order" in (tmp_path / "api/src.core.play.game.html").read_text()
-    # The search works without a server and without other hosts.
+    assert "<title>boardlab.core.play.game - " in (tmp_path / "api/src.core.play.game.html").read_text()
+    # The search has what extensions build on, and works without a server and without other hosts.
     assert "iframe-worker.js" in front
     assert "unpkg.com" not in front
     assert (tmp_path / "iframe-worker.js").is_file()
-    assert (tmp_path / "search/search_index.js").is_file()
+    index = (tmp_path / "search/search_index.js").read_text()
+    assert "api/src.core.play.game.html" in index
+    assert "api/src.core.kernel_linker.html" not in index
     links = {link for link in re.findall(r'(?:href|src)="([^"#?]+)', front) if "://" not in link}
     assert len(links) > 50
     assert [link for link in links if not (tmp_path / link).exists()] == []

@@ -12,11 +12,13 @@ import src.config.resolvers
 from src.algos.selection import selection_metrics
 from src.config import CONF, schema
 from src.config.build import build
-from src.config.compose import resolved, validate
+from src.config.cli import train_arguments
+from src.config.compose import compose_train, resolved, validate
 from src.core.package import CONFIG_DIRS
 from src.core.play.agent import OpponentPool, RandomAgent
 from src.core.play.arena import evaluate, walk_replies, wilson_interval
 from src.core.runs.run import Run
+from src.core.runs.sweep_jobs import as_typed
 from src.envs.deployment.bots import Bot
 from src.envs.deployment.net import UnitsNet
 from src.envs.deployment.vec_env import VecDeployment
@@ -73,6 +75,30 @@ def test_every_pair_that_fits_is_tuned_or_has_a_reason():
 )
 def test_variants_of_a_game_share_its_tuned_settings(env: str, algo: str, expected: str):
     assert src.config.resolvers.tuned(env, algo) == expected
+
+
+@pytest.mark.parametrize(
+    ("words", "steps"),
+    [
+        (["env=tictactoe", "tuned=other_ppo"], 200_000),
+        (["env=minesweeper_8x8", "tuned=minesweeper_ppo"], 500_000),
+        (["env=quoridor", "tuned=tictactoe_ppo"], 300_000),
+        (["env=tictactoe", "tuned=none"], 10_000_000),
+    ],
+)
+def test_tuned_settings_can_be_named(words: list[str], steps: int):
+    """Those for each device or board refer to other options, which Hydra knows only later."""
+    words = ["algo=ppo", "device=cpu", *words]
+    cfg = compose_train(*words)
+    assert (cfg.algo.total_steps, cfg.composition.tuned) == (steps, words[-1].removeprefix("tuned="))
+    assert words[-1] in cfg.composition.overrides
+    assert OmegaConf.select(composed(*train_arguments(words)), "algo.total_steps") == steps
+
+
+def test_a_sweep_over_tuned_settings_shows_their_names():
+    deferred = train_arguments(["-m", "tuned=other_ppo,tictactoe_ppo"])
+    assert deferred == ["-m", "tuned=${option:other_ppo},${option:tictactoe_ppo}"]
+    assert as_typed(r"tuned=$\{option\:other_ppo\}") == as_typed("tuned=${option:other_ppo}") == "tuned=other_ppo"
 
 
 def test_an_extension_tunes_its_own_games(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -5,7 +5,7 @@
 """
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
@@ -29,6 +29,7 @@ from .compute import CPU, Compute
 from .network_agent import InferenceConfig, NetworkAgent
 from .selection import selection_score
 from .trainer import NetworkLearnerConfig, NetworkTrainer
+from .update_progress import UpdateProgress, seconds_per_row
 from .weights import Architecture, build_net, require_finite
 
 log = logging.getLogger(__name__)
@@ -127,6 +128,8 @@ class PPOTrainer(NetworkTrainer[PPO]):
             stream = ("envs", self.curriculum.stage, number, *ranks.stream())
             seed = int(self.run.generator(*stream).integers(2**31))
             groups.append(Rollouts(envs, algo.steps_per_env, algo.compute, seed, algo.play.strategy, reads_aux))
+        batches = algo.epochs * algo.mini_batches
+        self.progress = UpdateProgress(len(groups) * algo.steps_per_env, len(groups) * batches)
         return groups
 
     def warm_up_losses(self) -> Iterator[Tensor]:
@@ -138,11 +141,25 @@ class PPOTrainer(NetworkTrainer[PPO]):
             for batch in by_size.values():
                 yield ppo_losses(self.compiled, batch, algo.losses, algo.compute)["loss"]
 
+    def warm_up(self) -> None:
+        """Also estimate how long training on a rollout takes, where it may be minutes: on the CPU."""
+        super().warm_up()
+        algo = self.algo
+        if ranks.world_size() == 1 and not algo.compute.on_gpu:
+            with self.run.stopped_clock():
+                seconds = [group.training_seconds(self.net, algo.losses, algo.mini_batches) for group in self.groups]
+            self.net.zero_grad(set_to_none=True)
+            self.progress.training_seconds = algo.epochs * sum(seconds)
+
     def update(self) -> None:
         """Collect a rollout of every group of environments, and train on it."""
-        algo = self.algo
+        algo, progress = self.algo, self.progress
+        progress.start(self.advance, self.steps, algo.num_envs * algo.steps_per_env)
         for group in self.groups:
-            self.add(group.collect(self.compiled, self.net, algo.gamma, algo.gae_lambda, self.random, self.updates))
+            collected = group.collect(
+                self.compiled, self.net, algo.gamma, algo.gae_lambda, self.random, self.updates, progress.end_step
+            )
+            self.add(collected)
             self.steps += group.envs.num_envs * group.steps * ranks.world_size()
         weights = algo.losses.at(self.optimizer.progress)
         groups = self.groups * algo.epochs
@@ -152,6 +169,7 @@ class PPOTrainer(NetworkTrainer[PPO]):
             if algo.target_kl is not None and float(ranks.mean(losses["approx_kl"])) > algo.target_kl:
                 break
             self.step(losses)
+            progress.end_batch()
         require_finite(self.net, self.steps)
 
     def metrics(self, sums: dict[str, float]) -> dict[str, float]:
@@ -279,11 +297,19 @@ class Rollouts:
 
     @torch.no_grad()
     def collect(
-        self, net: Any, plain: nn.Module, gamma: float, lam: float, generator: torch.Generator, update: int = 0
+        self,
+        net: Any,
+        plain: nn.Module,
+        gamma: float,
+        lam: float,
+        generator: torch.Generator,
+        update: int = 0,
+        on_step: Callable[[], None] = lambda: None,
     ) -> dict[str, Tensor]:
         """Fill the buffer; return sums over the games that ended: their number, returns, lengths, wins and so on.
 
-        `plain` is `net` without compilation, for batches of any size; `update` is the number of the update.
+        `plain` is `net` without compilation, for batches of any size; `update` is the number of the update. `on_step`
+        is called after each step.
         """
         if self.strategy is not None:
             self.strategy.begin_update(self.envs, update)
@@ -322,6 +348,7 @@ class Rollouts:
             elif getattr(self.envs, "can_truncate", True):
                 cut.append((step, unfinished, info["final_obs"]))  # read after the rollout, to wait for the GPU once
             self._keep(observations, info["action_mask"])
+            on_step()
         if cut:
             for (step, _, last), rows in zip(cut, torch.stack([one for _, one, _ in cut]).cpu().numpy(), strict=True):
                 self._bootstrap(plain, gamma, step, rows, last)
@@ -379,6 +406,19 @@ class Rollouts:
             order = kept[torch.randperm(wanted, generator=generator, device=device)]
         for rows in order.tensor_split(count):
             yield RolloutBatch(*(field[rows] for field in fields))
+
+    def training_seconds(self, net: nn.Module, weights: LossWeights, minibatches: int) -> float:
+        """Estimate how long an epoch takes, by the loss of some rows and its gradients."""
+        fields = {name: self.buffer[name].flatten(0, 1) for name in RolloutBatch._fields}
+        steps = len(fields["actions"])
+        steps = steps if self.strategy is None else self.strategy.training_steps(steps)
+
+        def loss(rows: int) -> Tensor:
+            batch = RolloutBatch(**{name: field[:rows] for name, field in fields.items()})
+            batch = batch._replace(masks=torch.ones_like(batch.masks))  # there may be no rollout yet
+            return ppo_losses(net, batch, weights, self.compute)["loss"]
+
+        return steps * seconds_per_row(loss, -(-steps // minibatches))
 
     def state(self) -> dict[str, Any]:
         return {"envs": self.envs.state(), **{name: getattr(self, name) for name in self.STATE}}

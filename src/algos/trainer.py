@@ -31,6 +31,7 @@ from ..core.play.arena import require_varied
 from ..core.play.capabilities import SupportsAgentMetrics, add_up
 from ..core.play.curriculum import Curriculum
 from ..core.ranges import Count, Interval, NonNegative, NonNegativeInt, Plies, Positive, check_fields
+from ..core.runs.console import Advance
 from ..core.runs.run import Environment, Run
 from .compute import Compute
 from .selection import selection_error, selection_metrics, selection_score
@@ -95,6 +96,7 @@ class Trainer(ABC, Generic[Config]):
         self.total = algo.total_steps
         self.first_step = 0  # from which `eval_every` is counted
         self.log_every = 0  # updates; 0: only at evaluations
+        self.advance: Advance = lambda done, phase="", speed=0.0: None  # sets the progress, also within an update
 
     def fit(self) -> Any:
         algo, run = self.algo, self.run
@@ -105,6 +107,7 @@ class Trainer(ABC, Generic[Config]):
             self.saved = None  # it may be large
         self.warm_up()
         with run.progress(self.unit, self.total, self.work_done, algo.seconds) as advance:
+            self.advance = advance
             while not self.is_finished:
                 evaluated = self._evaluations_due()
                 self.update()

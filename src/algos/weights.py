@@ -1,7 +1,6 @@
 """Networks and their weights: built for an environment, checked, and stored in checkpoints."""
 
 import re
-from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 import torch
@@ -10,6 +9,7 @@ from torch import Tensor, nn
 from ..core.errors import UserError, require
 from ..core.runs import checkpoint
 from ..core.runs.run import Environment, checkpoint_path
+from ..core.runs.zoo import find_run
 from .compute import Compute
 
 
@@ -34,7 +34,7 @@ def build_net(architecture: Architecture, env: Environment, init_from: str | Non
         "env.config.compact=false",
     )
     if init_from is not None:
-        saved = checkpoint.load(checkpoint_path(Path(init_from), "best"))["learner"]
+        saved = checkpoint.load(checkpoint_path(find_run(init_from), "best"))["learner"]
         load_weights(
             net,
             saved,

@@ -65,11 +65,13 @@ def _is_path(name: str) -> bool:
 
 def compose_spec(spec: AgentSpec) -> DictConfig:
     """Return the resolved configuration of an agent; raise `UserError` if it is unknown or incomplete."""
-    known = group_options("agent")
-    is_run = _is_path(spec.name) or (spec.name not in known and Path(spec.name).is_dir())
+    from ..core.runs.zoo import is_model  # a slow import
+
+    known, name = group_options("agent"), spec.name
+    is_run = _is_path(name) or (name not in known and (Path(name).is_dir() or is_model(name)))
     require(
         is_run or spec.name in known,
-        f"agents: {spec.name} is neither an agent nor a run directory: agents are {', '.join(known)}",
+        f"agents: {spec.name} is neither an agent nor a run: agents are {', '.join(known)}",
     )
     overrides = ["agent=trained", f"agent.run={quote_value(spec.name)}"] if is_run else [f"agent={spec.name}"]
     for setting in spec.settings:  # a value, or an option of a group below `agent`

@@ -3,6 +3,7 @@
 import contextlib
 import inspect
 from collections.abc import Mapping
+from importlib import import_module
 from pkgutil import resolve_name
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
@@ -12,7 +13,7 @@ from omegaconf import DictConfig, ListConfig, OmegaConf
 
 from ..core import ranges
 from ..core.errors import UserError, require
-from ..core.package import CHECKOUT, ROOT, locate, rename_targets
+from ..core.package import CHECKOUT, ROOT, install_command, locate, rename_targets
 from ..core.play.agent import Agent
 from ..core.play.curriculum import Curriculum
 from ..core.play.game import Game
@@ -20,6 +21,7 @@ from ..core.runs.run import Algorithm, Environment
 from ..core.runs.trackers import Tracker
 from . import CONF
 
+TRAINING = ("torch", "sb3_contrib", "stable_baselines3", "wandb")  # packages of the extra `train`
 ROLES: dict[str, type] = {  # what a configuration builds, by its key
     "env": Environment,
     "env.game": Game,
@@ -61,9 +63,24 @@ def get_object(name: Any, path: str) -> Any:
     require(isinstance(name, str), f"{path}._target_={ranges.shown(name)} must be the name of a class")
     try:
         return resolve_name(locate(name))
-    except Exception as error:  # whatever the module does when it is imported
-        advice = "; --config-dir=mine/conf imports from mine" if isinstance(error, ModuleNotFoundError) else ""
+    except Exception as failed:  # whatever the module does when it is imported
+        error = _import_error(locate(name)) or failed
+        missing = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else None
+        advice = "" if missing is None else "; --config-dir=mine/conf imports from mine"
+        if missing in TRAINING:
+            advice = f": {install_command('train')}"
         raise UserError(f"{path}._target_={ranges.shown(name)} cannot be imported: {error}{advice}") from error
+
+
+def _import_error(name: str) -> ImportError | None:
+    """Return why the module of a class cannot be imported, which `resolve_name` hides, if another module is missing."""
+    try:
+        import_module(name.rpartition(".")[0])
+    except ImportError as error:
+        return None if name.startswith(f"{error.name}.") else error
+    except Exception:  # which `resolve_name` has raised, too
+        return None
+    return None
 
 
 def _check_arguments(node: DictConfig, path: str) -> None:

@@ -27,10 +27,10 @@ from ..core import ranks
 from ..core.errors import UserError, require
 from ..core.files import remove_new_directories
 from ..core.interrupt import handle_interrupts
-from ..core.package import command
+from ..core.package import command, config_dirs
 from ..core.runs.config_file import CONFIG
 from ..core.runs.console import printable
-from . import CONF, resolvers  # noqa: F401 (registers them)
+from . import CONF, resolvers
 from .errors import UserExit, exit_on_user_error, user_message
 from .extensions import add_config_dir
 
@@ -149,12 +149,12 @@ def group_options(group: str) -> list[str]:
     running = GlobalHydra.instance()
     if running.is_initialized():
         return sorted(running.config_loader().get_group_options(group))
-    return shipped_options(group)
+    return file_options(group)
 
 
-def shipped_options(group: str) -> list[str]:
-    """Return the options of a config group in conf/."""
-    return sorted(path.stem for path in (CONF / group).glob("*.yaml"))
+def file_options(group: str) -> list[str]:
+    """Return the options of a config group in conf/ and in the folders of extensions."""
+    return sorted({path.stem for folder in (CONF, *config_dirs()) for path in (folder / group).glob("*.yaml")})
 
 
 def quote_value(text: str) -> str:
@@ -182,6 +182,15 @@ def expand_opponent(arguments: list[str]) -> list[str]:
     return use_env_of_run(words)
 
 
+def zoo_arguments(arguments: list[str]) -> list[str]:
+    """Let the first two words without a key be `action` and `model`."""
+    refuse_multirun(arguments)
+    words = [word for word in arguments if "=" not in word and not word.startswith("-")]
+    require(len(words) <= 2, f"{' '.join(words)} has too many words: type list, pull NAME or push RUN")
+    values = [f"{key}={quote_value(word)}" for key, word in zip(("action", "model"), words, strict=False)]
+    return [*(word for word in arguments if word not in words), *values]
+
+
 def use_env_of_run(arguments: list[str]) -> list[str]:
     """Play in the environment of the run that `agent=trained` or `opponent=trained` loads, unless `env=` is given.
 
@@ -191,13 +200,16 @@ def use_env_of_run(arguments: list[str]) -> list[str]:
     given = dict(word.split("=", 1) for word in arguments if "=" in word)
     keys = {"agent": "agent.run", "agent@opponent": "opponent.run"}
     trained = [key for group, key in keys.items() if given.get(group) == "trained" and key in given]
-    runs = [Path(given[key].strip("'\"")) for key in trained]
-    if "env" in given or not runs or not (runs[0] / CONFIG).is_file():
+    if "env" in given or not trained:
         return arguments
-    from .load import load_config  # a slow import
+    from ..core.runs.zoo import find_run  # slow imports
+    from .load import load_config
 
-    saved, words = load_config(runs[0]), []
-    require("env" in saved, f"{runs[0]} is not a run of training: its config.yaml has no env")
+    run = find_run(given[trained[0]].strip("'\""))
+    if not (run / CONFIG).is_file():
+        return arguments
+    saved, words = load_config(run), []
+    require("env" in saved, f"{run} is not a run of training: its config.yaml has no env")
     names = saved.get("composition", {})
     for group in ("reward", "env"):
         if group in saved and group not in given:
@@ -277,7 +289,7 @@ def train_arguments(arguments: list[str]) -> list[str]:
         f"{' '.join(shows)} shows a single run: leave out -m, and give one value for each setting",
     )
     require_hydra_keys(arguments, (*SWEEP_KEYS, *HYDRA_KEYS))
-    arguments = apply_group_aliases(arguments)
+    arguments = resolvers.defer_tuned(apply_group_aliases(arguments))
     chosen = [word for word in arguments if word.startswith(("sampler=", "pruner="))]
     require(
         not chosen or any(word.startswith("hparams_search=") for word in arguments),

@@ -29,11 +29,13 @@ from ..core.play.past_selves import PastSelves
 from ..core.runs.config_file import read_config
 from ..core.runs.report import require_measured
 from ..core.runs.run import has_learner
+from ..core.runs.sweep_jobs import as_typed
 from ..core.runs.trackers import TrackerGroup
+from ..core.runs.zoo import find_run
 from . import CONF
 from .build import WrongClassError, build, get_object, plain, require_class
 from .errors import user_message
-from .resolvers import accelerator, is_option, tuned
+from .resolvers import accelerator, defer_tuned, is_option, tuned
 from .schema import Train
 
 log = logging.getLogger(__name__)
@@ -58,7 +60,7 @@ def own_hydra() -> Iterator[None]:
 def compose_train(*overrides: str) -> DictConfig:
     """Compose a configuration from command-line overrides, for calling `train` in scripts and notebooks."""
     with own_hydra():
-        cfg = hydra.compose("train", list(overrides), return_hydra_config=True)
+        cfg = hydra.compose("train", defer_tuned(list(overrides)), return_hydra_config=True)
     HydraConfig.instance().set_config(cfg)
     cfg = validate(without_hydra(cfg), Train)
     cfg.composition.overrides = task_overrides()
@@ -72,7 +74,7 @@ def without_hydra(cfg: DictConfig) -> DictConfig:
 
 def task_overrides() -> list[str]:
     """Return the overrides that affect the results, other than env, algo and seed."""
-    words = HydraConfig.get().overrides.task
+    words = [as_typed(word) for word in HydraConfig.get().overrides.task]
     keys = (word.lstrip("+~").partition("=")[0] for word in words)
     return [word for word, key in zip(words, keys, strict=True) if key not in UNNAMED and not key.startswith("logger.")]
 
@@ -163,8 +165,9 @@ def build_env(cfg: DictConfig) -> Any:
 
 def require_algorithm_fits(cfg: DictConfig, game: Game) -> None:
     """Raise `UserError` that names the algorithms that can play the game if the chosen one cannot."""
+    algo = require_class(cfg.algo, "algo")
     try:
-        require_traits(require_class(cfg.algo, "algo").needs, game)
+        require_traits(algo.needs, game)
     except UserError as error:
         names, fitting = cfg.composition, []
         for path in sorted((CONF / "algo").glob("*.yaml")):
@@ -235,7 +238,7 @@ def build_agent(role: str, cfg: DictConfig, game: Game) -> Agent:
     except UserError as error:
         advice = f"{role}=random always fits"
         if agent.trained_in not in (None, plain(cfg.env)):
-            trained = read_config(Path(cfg[role].run)).get("composition", {}).get("env")
+            trained = read_config(find_run(cfg[role].run)).get("composition", {}).get("env")
             advice = f"leave out env=... to play in the environment of its training{f', {trained}' if trained else ''}"
         raise UserError(f"{role}={names[role]} cannot play env={names.env}: {error}; {advice}") from error
     playable = role == "opponent" or not isinstance(agent, SelfPlay | OpponentPool)

@@ -15,6 +15,7 @@ from ..core.play.agent import Agent
 from ..core.runs import checkpoint
 from ..core.runs.config_file import CONFIG, read_config
 from ..core.runs.run import checkpoint_path
+from ..core.runs.zoo import find_run
 from . import CONF
 from .build import build, plain, require_class
 from .targets import Targets
@@ -24,8 +25,8 @@ _loading: ContextVar[tuple[Path, ...]] = ContextVar("_loading", default=())  # r
 
 
 def load_agent(run: str, checkpoint_name: str, changes: dict[str, Any] | None = None) -> Agent:
-    """Load the agent of a finished run; `changes` override values of its algo."""
-    directory, outer = Path(run), _loading.get()
+    """Load the agent of a finished run, given by its directory or name; `changes` override values of its algo."""
+    directory, outer = find_run(run), _loading.get()
     place = directory.resolve()
     require(place not in outer, f"{directory} contains an agent that refers to itself: it cannot be loaded")
     require(len(outer) < MAX_NESTED_RUNS, f"{directory}: an agent may load at most {MAX_NESTED_RUNS} runs")
@@ -39,6 +40,7 @@ def load_agent(run: str, checkpoint_name: str, changes: dict[str, Any] | None = 
 def _load_agent(directory: Path, checkpoint_name: str, changes: dict[str, Any]) -> Agent:
     config = load_config(directory)
     require("algo" in config, f"{directory} is not a run directory: its config.yaml names no algo")
+    require_class(config.algo, "algo")  # which may need a package to read the checkpoint, too
     path = checkpoint_path(directory, checkpoint_name)
     saved = checkpoint.load(path)
     has_agent = saved.get("learner", {}) is not None

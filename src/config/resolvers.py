@@ -1,6 +1,7 @@
 """OmegaConf resolvers for the configuration files, registered on import."""
 
 import os
+import re
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -8,6 +9,8 @@ from omegaconf import OmegaConf
 
 from ..core.package import ROOT, config_dirs
 from . import CONF
+
+DEFAULTS_BY_OTHERS = re.compile(r"^ +- .*\$\{", re.MULTILINE)  # entries of a defaults list
 
 
 def accelerator(device: str) -> str:
@@ -18,6 +21,27 @@ def accelerator(device: str) -> str:
 def tuned(env: str, algo: str) -> str:
     """Return the option of the group `tuned` for a pair: of this env, of its game, or of any other game."""
     return _of_variant("tuned", env, f"_{algo}", f"other_{algo}")
+
+
+def defer_tuned(words: list[str]) -> list[str]:
+    """Write `tuned=<name>` as an interpolation where its file refers to the device or env.
+
+    Hydra reads an option that is named directly before it knows the others, one by interpolation after them.
+    """
+    return [_deferred(word) for word in words]
+
+
+def _deferred(word: str) -> str:
+    group, _, names = word.partition("=")
+    folders = [folder / "tuned" for folder in (CONF, *config_dirs())]
+
+    def needs_others(name: str) -> bool:
+        files = (path for folder in folders if (path := folder / f"{name}.yaml").is_file())
+        return any(DEFAULTS_BY_OTHERS.search(path.read_text()) for path in files)
+
+    if group != "tuned" or not any(map(needs_others, names.split(","))):
+        return word
+    return "tuned=" + ",".join(f"${{option:{name}}}" for name in names.split(","))
 
 
 def teacher_of(env: str) -> str:
@@ -52,4 +76,5 @@ def gpu_usable() -> bool:
 OmegaConf.register_new_resolver("accelerator", accelerator, replace=True)
 OmegaConf.register_new_resolver("tuned", tuned, replace=True)
 OmegaConf.register_new_resolver("teacher_of", teacher_of, replace=True)
+OmegaConf.register_new_resolver("option", lambda name: name, replace=True)
 OmegaConf.register_new_resolver("package", lambda name: f"{ROOT}.{name}", replace=True)  # of a module or class here

@@ -140,6 +140,14 @@ class Export:
 
 
 @dataclass
+class Zoo:
+    action: Literal["list", "pull", "push"]
+    model: str | None
+    name: str | None
+    address: str | None
+
+
+@dataclass
 class Play:
     host: str
     port: Annotated[int, Bounds(ge=0, lt=65_536)]

@@ -20,6 +20,7 @@ import numba
 from numba import config
 
 from .package import CHECKOUT, INSTALLED
+from .package import ROOT as NAME
 
 Class = TypeVar("Class", bound=type)
 
@@ -103,7 +104,8 @@ def stamp(path: Path) -> str:
 
 
 def _digest(files: set[Path]) -> str:
-    settings = config.OPT, config.BOUNDSCHECK, config.DEBUGINFO_DEFAULT
+    # Compiled kernels refer to the modules of this package by the name that it was imported by.
+    settings = NAME, config.OPT, config.BOUNDSCHECK, config.DEBUGINFO_DEFAULT
     digest = hashlib.sha256(repr((numba.__version__, sys.implementation.cache_tag, settings)).encode())
     for file in sorted(files):
         digest.update(str(file.relative_to(ROOT) if file.is_relative_to(ROOT) else file).encode())

@@ -246,8 +246,8 @@ class PythonVectorEnv(MaskedVectorEnv[np.ndarray]):
         return self._episodes[i].observation()
 
 
-class TwoPlayerEnv(gymnasium.Env[np.ndarray, np.int64]):
-    """The opponent replies inside `step`, so the learner is to move in every observation but the last."""
+class GameEnv(gymnasium.Env[np.ndarray, np.int64]):
+    """The learner is to move in every observation but the last: an opponent, if there is one, replies inside `step`."""
 
     metadata = {"render_modes": list(RENDER_MODES), "render_fps": RENDER_FPS}
     render_mode: str | None = "ansi"
@@ -302,7 +302,7 @@ class TwoPlayerEnv(gymnasium.Env[np.ndarray, np.int64]):
         return None if self._episode.state is None or self._episode.own_outcome is not None else self.action_masks()
 
 
-class VersusEnv(TwoPlayerEnv):
+class VersusEnv(GameEnv):
     """Any two-player game, rewarded by its outcome."""
 
     def __init__(
@@ -311,7 +311,7 @@ class VersusEnv(TwoPlayerEnv):
         super().__init__(game, opponent, reward, seat, baselines)
 
 
-class SoloEnv(TwoPlayerEnv):
+class SoloEnv(GameEnv):
     """Any game for one player, rewarded by its outcome and the changes of the potential."""
 
     def __init__(self, game: Game, reward: OutcomeReward, baselines: Mapping[str, Agent]) -> None:

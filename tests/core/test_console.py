@@ -132,6 +132,24 @@ def test_time_before_the_first_step_does_not_count_as_speed(clock: list[float]):
     assert meter.text() == "200/1,000 steps, 10 steps/s, ETA 1:20"
 
 
+def test_a_first_update_that_takes_long_is_estimated(clock: list[float]):
+    meter = Meter("steps", 10_000, 0)
+    clock[0] += 100  # to compile
+    meter.advance_within(5.0, "rollout 1/4", 50.0)
+    assert (meter.expected, meter.seconds_left) == (None, pytest.approx(199.9))
+    clock[0] += 6
+    meter.advance_within(500.0, "rollout 2/4", 20.0)
+    assert meter.expected == 106 + 475
+    assert meter.text() == "500/10,000 steps, 20 steps/s, ETA 7:55, rollout 2/4"
+    meter.advance(1000)
+    assert (meter.speed, meter.text()) == (20, "1,000/10,000 steps, 20 steps/s, ETA 7:30"), "until two are measured"
+    clock[0] += 100
+    meter.advance(2000)
+    clock[0] += 10
+    meter.advance_within(2100.0, "rollout 1/4", 1.0)
+    assert meter.speed == 10
+
+
 def test_speed_is_that_of_the_last_minute(clock: list[float]):
     meter = Meter("steps", 100_000, 0)
     for second in range(200):

@@ -272,9 +272,13 @@ def test_settings_of_numba_work(tmp_path: Path, name: str, value: str, count: in
     assert [name in warning for warning in warnings] == [True] * count
 
 
-def test_code_for_another_setting_of_numba_is_not_loaded(monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize(("name", "value"), [("config.OPT", 0), ("NAME", "boardlab")])
+def test_code_for_another_setting_of_numba_or_name_of_the_package_is_not_loaded(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: object
+):
+    """An editable installation is imported as `boardlab`, from the files that are `src` in the checkout."""
     before = kernels.stamp(ROOT / "src" / "envs" / "splitmix.py")
-    monkeypatch.setattr(kernels.config, "OPT", 0)
+    monkeypatch.setattr(f"src.core.kernels.{name}", value)
     assert kernels.stamp(ROOT / "src" / "envs" / "splitmix.py") != before
 
 

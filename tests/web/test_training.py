@@ -12,11 +12,13 @@ from hydra import initialize_config_module
 from starlette.requests import Request
 
 from src.core.errors import UserError
+from src.core.package import CONFIG_DIRS
 from src.play import ConfigLab
 from src.web.files import RunPath, read_metrics
 from src.web.training import form, jobs
 from src.web.training.jobs import Job, Jobs
 from src.web.training.page import is_local
+from tests.lab import ROOT
 from tests.waiting import wait_until
 
 HIDDEN = r"$\{oc.create\:$\{oc.decode\:\\\{_tar$\{oc.select\:nope\,get\}_\\\:os.mkdir\\\,path\\\:MADE\\\}\}\}"
@@ -196,10 +198,14 @@ def test_code_is_refused_even_if_an_interpolation_hides_its_name(lab: ConfigLab,
     assert not made.exists()
 
 
-def test_what_the_form_leaves_open_is_chosen_by_the_configuration(lab: ConfigLab):
+def test_what_the_form_leaves_open_is_chosen_by_the_configuration(lab: ConfigLab, monkeypatch: pytest.MonkeyPatch):
     groups = lab.training_groups()
     assert {"env", "algo", "reward", "curriculum"} <= groups.keys()
     assert "quoridor" in groups["env"]
+    assert "connect_four" not in groups["env"]
+    monkeypatch.setenv(CONFIG_DIRS, str(ROOT / "tests/extension/conf"))
+    assert "connect_four" in lab.training_groups()["env"], "of --config-dir"
+    monkeypatch.delenv(CONFIG_DIRS)
     chosen = lab.check_training(["seed=3", "algo.lr=0.5"])
     assert {"env": "tictactoe", "algo": "qlearning", "reward": "outcome"}.items() <= chosen.items()
     assert lab.game("tictactoe").players == 2, "the pages compose as before"

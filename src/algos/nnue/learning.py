@@ -23,6 +23,7 @@ from ...core.play.game import Game, Trait, TwoPlayerGame
 from ...core.ranges import BatchSize, Bounds, Count, Depth, Fraction, Interval
 from ...core.runs import checkpoint
 from ...core.runs.run import NETWORK, Environment, Run, checkpoint_path
+from ...core.runs.zoo import find_run
 from ..alphabeta import AlphaBetaAgent
 from ..trainer import NetworkLearnerConfig, NetworkTrainer, Optimizer
 from ..weights import load_weights
@@ -85,7 +86,7 @@ class NNUE(NetworkLearnerConfig):
             weights = evaluation_of(game).load(path)
             net.load_state_dict({name: torch.from_numpy(values) for name, values in weights.items()})
         elif self.init_from is not None:
-            saved = checkpoint.load(checkpoint_path(Path(self.init_from), "best"))["learner"]
+            saved = checkpoint.load(checkpoint_path(find_run(self.init_from), "best"))["learner"]
             load_weights(net, saved, f"algo.init_from={self.init_from} is not a run of algo=nnue with this game")
         return net
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from time import monotonic
+from typing import Protocol
 
 from .. import ranks
 from ..interrupt import raise_interrupt
@@ -36,18 +37,26 @@ class Meter:
 
     unit: str  # such as steps; text after a comma is left out of the rate
     total: int
-    done: int
+    done: float
     seconds: float | None = None  # time limit
     clock: Callable[[], float] = monotonic  # measures the time limit
     status: Callable[[], str] = lambda: ""  # appended to the text
-    _samples: deque[tuple[float, int]] = field(default_factory=deque)  # time and units done
+    _samples: deque[tuple[float, float]] = field(default_factory=deque)  # time and units done
 
     def __post_init__(self) -> None:
         self._began, self._first = monotonic(), self.done
+        self._measured_from = math.inf
+        self._phase, self._guess = "", 0.0  # of the update in progress
+
+    def advance_within(self, done: float, phase: str, speed: float) -> None:
+        """Show progress within an update; `speed` is an estimate, used until two updates are measured."""
+        self._measured_from = min(self._measured_from, monotonic())
+        self.done, self._phase, self._guess = done, phase, speed
 
     def advance(self, done: int) -> None:
         """Update the progress; the time before the first call, mostly compilation, is not measured."""
-        now, self.done = monotonic(), done
+        now, self.done, self._phase = monotonic(), done, ""
+        self._measured_from = min(self._measured_from, now)
         if not self._samples or now - self._samples[-1][0] >= WINDOW_SECONDS / 60:
             self._samples.append((now, done))
         while len(self._samples) > 2 and now - self._samples[1][0] >= WINDOW_SECONDS:
@@ -56,6 +65,8 @@ class Meter:
     @property
     def speed(self) -> float:
         """Recent units per second; 0 while unknown."""
+        if len(self._samples) < 2 and self._guess > 0:
+            return self._guess
         then, before = self._samples[0] if self._samples else (math.inf, 0)
         passed = monotonic() - then
         return (self.done - before) / passed if passed > 0 else 0.0
@@ -74,8 +85,7 @@ class Meter:
     @property
     def expected(self) -> float | None:
         """Estimated seconds in total; None while too little is measured."""
-        measured = monotonic() - self._samples[0][0] if self._samples else 0.0
-        enough = measured >= MEASURED_SECONDS and self.speed > 0
+        enough = monotonic() - self._measured_from >= MEASURED_SECONDS and self.speed > 0
         return monotonic() - self._began + self.seconds_left if enough else None
 
     def text(self) -> str:
@@ -90,8 +100,13 @@ class Meter:
     def _joined(self, speed: float | None = None, when: str = "") -> str:
         unit = self.unit.split(",")[0]
         rate = "" if speed is None else f"{speed:,.0f} {unit}/s" if speed >= 10 else f"{speed:.2g} {unit}/s"
-        parts = (f"{self.done:,}/{self.total:,} {self.unit}", rate, when, self.status())
+        parts = (f"{int(self.done):,}/{self.total:,} {self.unit}", rate, when, self._phase, self.status())
         return ", ".join(part for part in parts if part)
+
+
+class Advance(Protocol):
+    def __call__(self, done: float, phase: str = "", speed: float = 0.0, /) -> None:
+        """Set the progress: after an update, or within one, with the phase that it is in and an estimated speed."""
 
 
 @contextmanager
@@ -104,22 +119,25 @@ def progress_bar(
     clock: Callable[[], float] = monotonic,
     status: Callable[[], str] = lambda: "",
     on_estimate: Callable[[float], None] = lambda expected: None,
-) -> Iterator[Callable[[int], None]]:
+) -> Iterator[Advance]:
     """Show a bar on standard error, or lines if that is not a terminal; yield the function that sets the progress.
 
     It raises `KeyboardInterrupt` after a Ctrl-C whose exception was lost. `on_estimate` is called once, with the
     estimated total seconds.
     """
     if ranks.rank() > 0:  # only rank 0 shows a bar
-        yield lambda now: raise_interrupt()
+        yield lambda done, phase="", speed=0.0: raise_interrupt()
         return
     meter, estimated = Meter(printable(unit), total, done, seconds, clock, status), False
     with (_bar if sys.stderr.isatty() else _lines)(meter) as (show, paused):
 
-        def advance(now: int) -> None:
+        def advance(done: float, phase: str = "", speed: float = 0.0, /) -> None:
             nonlocal estimated
             raise_interrupt()
-            meter.advance(now)
+            if phase:
+                meter.advance_within(done, phase, speed)
+            else:
+                meter.advance(int(done))
             if not estimated and (expected := meter.expected) is not None:
                 estimated = True
                 with paused():

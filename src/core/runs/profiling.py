@@ -5,15 +5,15 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
+from .console import Advance
+
 TRACE = "profile.json.gz"  # in the run directory
 SKIPPED, WARM_UP, RECORDED = 2, 1, 3  # updates: kernels are compiled in the first, the profiler starts in the next
 TOP = 10  # operators shown
 
 
 @contextmanager
-def profiled(
-    progress: AbstractContextManager[Callable[[int], None]], directory: Path
-) -> Iterator[Callable[[int], None]]:
+def profiled(progress: AbstractContextManager[Advance], directory: Path) -> Iterator[Advance]:
     """Profile updates of the loop that a progress bar shows: the function that it yields is called after each.
 
     The trace is written, and the operators that took most time are printed, as soon as the updates are recorded.
@@ -36,9 +36,10 @@ def profiled(
     plan = schedule(skip_first=SKIPPED, wait=0, warmup=WARM_UP, active=RECORDED, repeat=1)
     with progress as advance, profile(activities=activities, schedule=plan, on_trace_ready=report) as profiler:
 
-        def advance_and_step(done: int) -> None:
-            advance(done)
-            profiler.step()
+        def advance_and_step(done: float, phase: str = "", speed: float = 0.0, /) -> None:
+            advance(done, phase, speed)
+            if not phase:
+                profiler.step()
 
         yield advance_and_step
     if not written:

@@ -28,7 +28,7 @@ from ..play.game import Game, Trait
 from ..seeding import generator
 from . import checkpoint
 from .config_file import CONFIG, read_config
-from .console import approximate_duration, progress_bar
+from .console import Advance, approximate_duration, progress_bar
 from .curve import PICTURE, draw_counts, draw_run
 from .profiling import TRACE, profiled
 from .provenance import DIFF, provenance, uncommitted
@@ -182,8 +182,10 @@ class Run:
 
     def progress(
         self, unit: str, total: int, done: int, seconds: float | None = None
-    ) -> AbstractContextManager[Callable[[int], None]]:
+    ) -> AbstractContextManager[Advance]:
         """Show a progress bar; yield the function that sets the progress, to be called after each update.
+
+        Within an update that takes long it is called with an estimate of the progress and the name of a phase.
 
         `seconds` is the time limit of the run. With `profile=true` some of the updates are profiled.
         """

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ LOCK = ".sweep.lock"  # in the sweep directory, held by the process that runs it
 FINISHED = "finished"  # status of a job
 MAX_TEXT = 1 << 20  # bytes of these files
 RATES = ("win_rate", "draw_rate", "loss_rate", "aborted_rate")  # fractions of games, which have an interval
+DEFERRED = re.compile(r"\$\\?\{option\\?:(\w+)\\?\}")  # Hydra escapes it in the overrides of a job
 RANGES = dict.fromkeys(RATES, (0, 1)) | {"episodes": (1, 10**15)}  # of metrics, by the last part of their names
 
 
@@ -86,7 +88,7 @@ def _read_job(directory: Path) -> Job:
     path = directory / ".hydra/overrides.yaml"
     overrides = parse_yaml(read_regular(path, MAX_BYTES), str(path))
     require(isinstance(overrides, list), f"{path} is not a list of overrides")
-    pairs = (str(override).lstrip("+").partition("=") for override in overrides)
+    pairs = (as_typed(str(override)).lstrip("+").partition("=") for override in overrides)
     parameters = {key: value for key, _, value in pairs}
     metric = read_config(directory).get("optimized_metric") if (directory / CONFIG).exists() else None
     is_name = metric is None or isinstance(metric, str)
@@ -114,6 +116,11 @@ def status_of(directory: Path) -> str:
 def is_rate(metric: str) -> bool:
     """Return whether a metric is a fraction of games."""
     return metric.rpartition("/")[2] in RATES
+
+
+def as_typed(override: str) -> str:
+    """Return an override without the interpolation by which Hydra reads an option after the others."""
+    return DEFERRED.sub(r"\1", override)
 
 
 def final_metric(directory: Path, metric: str) -> float:

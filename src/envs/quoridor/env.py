@@ -3,13 +3,13 @@
 import numpy as np
 from gymnasium.vector import VectorEnv
 
-from ..two_player_env import OutcomeReward, TwoPlayerEnv
+from ..two_player_env import GameEnv, OutcomeReward
 from .game import Quoridor
 from .reward import PathReward
 from .vec_env import VecQuoridor, compiled_explore
 
 
-class QuoridorEnv(TwoPlayerEnv):
+class QuoridorEnv(GameEnv):
     """Rewarded by the outcome, and optionally by the lead in steps."""
 
     def vectorize(self, num_envs: int, device: str = "cpu") -> VectorEnv[np.ndarray, np.ndarray, np.ndarray]:

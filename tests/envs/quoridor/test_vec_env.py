@@ -8,7 +8,7 @@ from src.envs.quoridor.agents import RunnerAgent
 from src.envs.quoridor.env import QuoridorEnv
 from src.envs.quoridor.reward import PathReward
 from src.envs.quoridor.vec_env import VecQuoridor
-from src.envs.two_player_env import OutcomeReward, PythonVectorEnv, Seat, TwoPlayerEnv
+from src.envs.two_player_env import GameEnv, OutcomeReward, PythonVectorEnv, Seat
 from tests.envs.quoridor.making import GAME, make_game
 from tests.envs.test_vector_envs import assert_same
 
@@ -44,7 +44,7 @@ def make(opponent, reward=PATHS, seat="random", count=7, **game) -> VecQuoridor:
 @pytest.mark.parametrize("distance_maps", [False, True])
 def test_against_the_runner_it_equals_the_generic_batch(seat, reward, distance_maps):
     batch = make(RunnerAgent(), reward, seat, distance_maps=distance_maps)
-    generic = TwoPlayerEnv(batch.game, RunnerAgent(), reward, seat, {}).vectorize(batch.num_envs)
+    generic = GameEnv(batch.game, RunnerAgent(), reward, seat, {}).vectorize(batch.num_envs)
     assert isinstance(generic, PythonVectorEnv)
     rng = np.random.default_rng(0)
     np.testing.assert_array_equal(batch.reset(seed=3)[0], generic.reset(seed=3)[0])
@@ -84,7 +84,7 @@ def test_it_equals_the_generic_batch_for_any_opponent_moves(opponent):
         opening = int(batch.opponent_actions()[1][0])
         seat: Seat = "second" if opening >= 0 else "first"
         seats.add(seat)
-        generic = TwoPlayerEnv(batch.game, script, PATHS, seat, {})
+        generic = GameEnv(batch.game, script, PATHS, seat, {})
         script.script = [opening] if opening >= 0 else []
         observation, _ = generic.reset(seed=0)
         over = False
