@@ -8,9 +8,13 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakValueDictionary
 
 from ..core.errors import UserError, require
+
+if TYPE_CHECKING:
+    from .shared_game import SharedGame
 
 MAX_BYTES = 1 << 18  # of a game
 MAX_GAMES = 500
@@ -46,6 +50,7 @@ class GameStore:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self.shared = WeakValueDictionary[str, "SharedGame"]()  # the games that are open, by key
         self.writer = ThreadPoolExecutor(1, "save")  # writes in order, and finishes before the interpreter exits
 
     def load(self, path: str, key: str) -> SavedGame:

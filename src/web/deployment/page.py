@@ -192,7 +192,16 @@ class DeploymentPage(GamePage[DeploymentMatch]):
         self.refresh()
 
     async def show(self, moved: bool = False) -> None:
-        self.draw(moved)
+        self.refresh(moved)
+
+    async def play_agents(self) -> None:
+        """Agents play at the pace of the timer."""
+        self.refresh()
+
+    def give_way(self) -> None:
+        super().give_way()
+        self.playing = bool(self.match.human_seats)
+        self.refresh()
 
     def draw(self, is_new: bool = False) -> None:
         state, match, now = self.state, self.match, self.now
@@ -384,6 +393,7 @@ class DeploymentPage(GamePage[DeploymentMatch]):
 
     def toggle(self) -> None:
         self.playing = not self.playing
+        self.lead()
         self.refresh()
 
     def set_pace(self, seconds: object) -> None:
@@ -392,7 +402,7 @@ class DeploymentPage(GamePage[DeploymentMatch]):
         self.pace.value = self.timer.interval  # reset the toggle after an invalid value
 
     async def tick(self) -> None:
-        if self.playing and self.ply is None:
+        if self.playing and self.ply is None and self.leads:
             await self._advance(BLITZ_STEPS if self.timer.interval < BLITZ else 1)
 
     async def step(self) -> None:
@@ -402,6 +412,7 @@ class DeploymentPage(GamePage[DeploymentMatch]):
             over = self.match.is_over
             raise UserError("the game is over: start a new one" if over else "it is your turn, not an agent's")
         else:
+            self.lead()
             await self._advance(1)
 
     async def _advance(self, count: int) -> None:

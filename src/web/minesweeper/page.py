@@ -18,6 +18,7 @@ from ..event_loop import in_thread
 from ..game_page import GamePage, Visit, read_visit
 from ..match_panel import HistoryBar, Result
 from ..players import Player, chosen
+from ..saved_games import SavedGame
 from ..services import Services, runs_of
 from . import PAGE, advice, board
 from .advice import EXACT, NONE, Advice, Advisor, Mistake, odds_sources, players_of
@@ -148,6 +149,7 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         saved, self.saved = self.saved, None
         if saved is not None:
             await self.busy.do(self.begin_saved, saved)
+            self._join(saved.key)
             away = time.time() - saved.updated if self.match.started and not self.match.is_over else 0.0
             self.stopwatch = Stopwatch(saved.seconds + away)  # a refresh does not stop the clock
         self._is_counted = self.match.is_over
@@ -158,6 +160,19 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         if self.cursor is not None and self.cursor >= self.match.game.cells:
             self.cursor = None
         self.editor.edit(None)
+
+    async def follow(self, game: SavedGame) -> None:
+        await self.do(lambda: super(MinesweeperPage, self).follow(game))
+
+    def adopt(self, game: SavedGame) -> None:
+        super().adopt(game)
+        self.advice, self.queued, self._is_counted = None, [], self._is_counted or self.match.is_over
+        self.stopwatch = Stopwatch(game.seconds)
+        self._keep_time(self.busy.working)
+
+    def give_way(self) -> None:
+        super().give_way()
+        self.playing = False
 
     @property
     def match_setup(self) -> dict[str, str]:
@@ -188,7 +203,8 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
             self.editor.edit(self.custom)
             return
         match = self._game()
-        if match.is_over or self.ply is not None or (button == RIGHT and match.value(cell) >= 0):
+        require(self.ply is None or match.is_over, "this is an earlier position: return to the latest one to move")
+        if match.is_over or (button == RIGHT and match.value(cell) >= 0):
             return  # harmless
         self.advice, self.queued = None, []
         if self.flagging.value and match.value(cell) < 0:
