@@ -184,9 +184,20 @@ def test_a_game_is_read_as_it_was_written():
 
 
 @pytest.mark.parametrize(
+    "text", ["e2 e8 e3 e3h", "1. e2 e8 2. e3 e3h", "1.E2 E8 2.E3 E3H", "1 e2 e8\n2 e3 e3h", "moves e2, e8; e3, e3h"]
+)
+def test_a_list_of_moves_is_read_with_and_without_numbers(text: str):
+    match = QuoridorMatch(GAME, START)
+    match.read(text)
+    assert match.names() == ["e2", "e8", "e3", "e3h"]
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "six words"),
+        ("", "paste a list of moves"),
+        ("hello", "move 1 of the list, hello is not a move"),
+        ("e7 e9", "move 2 of the list, e9: your pawn cannot go there in one move"),
         ("e1 e9 10 10 0", "5 words"),
         ("e1 e1 10 10 0 -", "one cell"),
         ("e1 e9 9 9 0 e3h,e3v", "overlaps or crosses"),

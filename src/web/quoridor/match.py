@@ -1,5 +1,6 @@
 """A match of Quoridor, its players, and variations: moves that were tried instead of the game's."""
 
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from html import escape
 from typing import Any
@@ -13,7 +14,7 @@ from ...core.seeding import generator
 from ...envs.quoridor.game import Quoridor
 from ...envs.quoridor.notation import parse_move
 from ...envs.quoridor.rules import Position, free_walls
-from ..match import Match, SeededMatch
+from ..match import Match, SeededMatch, first_difference
 from ..players import HUMAN_PLAYER, LEVELS, YOU, Player, general_players, trained_players
 from ..services import FinishedRun, Services
 from .clock import NO_CLOCK
@@ -83,14 +84,33 @@ class QuoridorMatch(Match[Position, int, Mapping[str, Any]]):
         return write_game(self.game, self.at(0), self.moves)
 
     def read(self, text: str) -> None:
-        """Load a position in the notation of the engine, or a saved game."""
+        """Load a saved game, a position in the notation of the engine, or a list of moves, numbered or not."""
         require(len(text) <= MAX_TEXT, f"the text has {len(text)} characters: at most {MAX_TEXT} are allowed")
-        head, *rest = text.split() or [""]
-        if head == "start":
+        words = text.split()
+        require(bool(words), "paste a list of moves, such as e2 e8 e3 e3h, a saved game or a position")
+        if words[0] == "start":
             start, moves = read_game(self.game, text)
+        elif words[0] == "position" or [word.isdigit() for word in words[2:4]] == [True, True]:
+            start, moves = self.game.read_position(text.strip().removeprefix("position")), []
         else:
-            start, moves = self.game.read_position(" ".join(rest) if head == "position" else text), []
+            start, moves = self.at(0), self._read_list(text)
         self.begin(lambda: start, moves)
+
+    def _read_list(self, text: str) -> list[int]:
+        """Parse moves from the start of the match, such as 1. e2 e8 2. e3 e3h or e2, e8, e3, e3h."""
+        state, moves = self.at(0), list[int]()
+        for name in re.sub(r"(?<![\w-])(\d+(\.+|(?![\w-]))|moves)|,|;", " ", text.lower()).split():
+            name = name[:20]
+            place = f"move {len(moves) + 1} of the list"
+            require(self.game.outcome(state) is None, f"{place}, {name}: the game is over before it")
+            try:
+                reason = why_not(self.game, state, name)
+                require(reason is None, f"{name}: {reason}")
+            except UserError as error:
+                raise UserError(f"{place}, {error}") from error
+            moves.append(self.game.parse_move(state, name))
+            state = self.game.play(state, moves[-1])
+        return moves
 
 
 def why_not(game: Quoridor, state: Position, name: str) -> str | None:
@@ -186,9 +206,3 @@ def read_variations(game: QuoridorMatch, value: Sequence[Any]) -> Variations:
     found = Variations(lines)
     found.names(game)  # raises if a move is illegal
     return found
-
-
-def first_difference(one: Sequence[int], other: Sequence[int]) -> int:
-    """Return the number of moves that two games have in common at their start."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((number for number, (left, right) in pairs if left != right), min(len(one), len(other)))

@@ -1,7 +1,8 @@
 """The page of Quoridor."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, Literal
 
@@ -16,9 +17,10 @@ from .. import shell
 from ..clickable import RIGHT, TOUCH, Clickable, Pick, parse_id
 from ..event_loop import in_thread
 from ..game_page import GamePage, Visit, read_visit
-from ..match import SeededMatch
+from ..match import SeededMatch, first_difference
 from ..match_panel import HintButton, Result, result_for
 from ..players import AgentCache, Player, search_comment
+from ..saved_games import SavedGame
 from ..services import Services, runs_of
 from . import PAGE, panels
 from .board import Marks, Mode, draw
@@ -29,7 +31,6 @@ from .match import (
     SEATS,
     QuoridorMatch,
     Variations,
-    first_difference,
     players_of,
     read_variations,
     run_game,
@@ -190,7 +191,9 @@ class QuoridorPage(GamePage[QuoridorMatch]):
 
         typed.on("keydown.enter", play_typed)
         with ui.expansion("Position and game as text", icon="content_paste").classes("w-full qr-texts"):
-            text = ui.textarea(placeholder="paste a position or a saved game").props("outlined dense")
+            text = ui.textarea(placeholder="paste moves such as e2 e8 e3 e3h, a saved game or a position").props(
+                "outlined dense"
+            )
             text.classes("w-full qr-text")
 
             def copy(words: str) -> None:
@@ -345,6 +348,7 @@ class QuoridorPage(GamePage[QuoridorMatch]):
         """Pause an agent, and stop its search, or let it continue."""
         require(self.watching or self.agent_to_move, "there is no agent to pause: it is your turn")
         self.paused = not self.paused
+        self.lead()
         await self.changed()
 
     async def step(self) -> None:
@@ -353,6 +357,7 @@ class QuoridorPage(GamePage[QuoridorMatch]):
         require(self.watching, "step needs two agents: choose an agent for both players")
         require(not self.match.is_over, "the game is over")
         self.paused = True
+        self.lead()
         self.cancel_decisions()
         token, (action, _) = self.token, await self.decide()
         if token is self.token:
@@ -433,19 +438,38 @@ class QuoridorPage(GamePage[QuoridorMatch]):
         self.match = self.main.with_moves(moves)
         await self.changed(moved=True)
 
+    @contextmanager
+    def _in_game(self) -> Iterator[None]:
+        """Let the match be the game for a while, even if a variation of it is shown."""
+        shown, main = self.match, self.main
+        self.match, self.main = main or shown, None
+        try:
+            yield
+        finally:
+            if main is not None:
+                self.match, self.main = shown, main
+
     def save(self) -> None:
         """Save the game with its variations, of which the match may be one."""
         self.setup["clock"] = self.time.choice
-        shown, main = self.match, self.main
-        if main is None:
+        if self.main is not None:
+            self.variations.add(self.match.moves)
+        with self._in_game():
             super().save()
-            return
-        self.variations.add(shown.moves)
-        self.match, self.main = main, None
-        try:
-            super().save()
-        finally:
-            self.match, self.main = shown, main
+
+    async def follow(self, game: SavedGame) -> None:
+        await self.ready.wait()
+        await super().follow(game)
+
+    def adopt(self, game: SavedGame) -> None:
+        with self._in_game():
+            super().adopt(game)
+        self.time.begin(self.setup["clock"])
+
+    def give_way(self) -> None:
+        super().give_way()
+        self.paused = self.watching
+        self.redraw()
 
     def variations_as_json(self) -> list[Any]:
         return self.variations.as_json()
@@ -499,7 +523,7 @@ class QuoridorPage(GamePage[QuoridorMatch]):
         game = self.main or self.match
         if self.ready.is_set() and self.time.tick(self._clock_seat, game.is_over):
             self.match, self.main = game, None
-            await self.changed()
+            await (self.changed() if self.leads else self.show())
 
     @property
     def result(self) -> Result | None:
