@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
+from itertools import islice
 from typing import Any, Generic, NamedTuple, TypeVar
 from urllib.parse import urlencode
 
@@ -27,6 +28,7 @@ from .shared_game import SharedGame
 log = logging.getLogger(__name__)
 
 FORKED = "Another tab moved at the same time. Your move began a game of its own, which this tab shows."
+FILM_WIDTH, FILM_FRAMES, FILM_SECONDS = 480, 150, 0.6  # in pixels; at most about twice as many; per frame
 AnyMatch = TypeVar("AnyMatch", bound=Match[Any, Any, Any])
 
 
@@ -370,10 +372,40 @@ class GamePage(Generic[AnyMatch]):
     def add_match_actions(self) -> None:
         """Add the buttons for a new game, for taking a move back, and for steps through the moves."""
         with self.actions:
-            with ui.row().classes("gap-2"):
+            with ui.row().classes("gap-2 items-center"):
                 ui.button("New game", icon="replay", on_click=self.new_game).classes("new-game")
                 ui.button("Take back", icon="undo", on_click=self.take_back).props("outline").classes("undo")
+                self.add_share_button()
             self.history = HistoryBar(self.look_at, self.look_by, self.review)
+
+    # To take elsewhere
+
+    def add_share_button(self) -> None:
+        with ui.button(icon="share").props('flat round aria-label="share"').classes("share"), ui.menu():
+            copy = ui.menu_item("Copy the link", lambda: ui.notify("copied", position="top", timeout=1500))
+            copy.on("click", js_handler="() => navigator.clipboard?.writeText(location.href)")
+            ui.menu_item("Save the position as a picture", lambda: self._download("png", self._picture))
+            ui.menu_item("Save the game as a film", lambda: self._download("gif", self._film))
+
+    async def _download(self, kind: str, draw: Callable[[], bytes]) -> None:
+        ui.download.content(await self.busy.do(draw), f"{self.path[1:].replace('/', '-')}.{kind}")
+
+    def _picture(self) -> bytes:
+        """Return the position shown as a PNG file; slow, as is `_film`."""
+        from ..core.play.canvas import encode_png  # Pillow and its fonts, which few visits need
+
+        return encode_png(self.match.game.image(next(islice(self.match.states(), self.now, None))))
+
+    def _film(self) -> bytes:
+        """Return the game as a GIF file, of a long game only every few positions."""
+        from ..core.play.canvas import Animation
+
+        film, last = Animation(FILM_WIDTH), len(self.match.moves)
+        for number, state in enumerate(self.match.states()):
+            if number % (last // FILM_FRAMES + 1) == 0 or number == last:
+                film.add(self.match.game.image(state), FILM_SECONDS)
+        film.hold(5 * FILM_SECONDS)
+        return film.encode()
 
     # History
 

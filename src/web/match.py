@@ -1,6 +1,6 @@
 """A game in progress: its start and its moves."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
 import numpy as np
@@ -123,6 +123,14 @@ class Match(Generic[State, Move, Note]):
             state = self.apply(state, move)
         self._replayed = ply, state
         return state
+
+    def states(self) -> Iterator[State]:
+        """Yield the state before each move and the latest one, replayed; each is valid until the next."""
+        state = self._new()
+        yield state
+        for move in list(self.moves):
+            state = self.apply(state, move)
+            yield state
 
     def take_back(self) -> None:
         """Undo up to the latest move of a person, or one move if only agents play."""

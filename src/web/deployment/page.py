@@ -156,6 +156,7 @@ class DeploymentPage(GamePage[DeploymentMatch]):
             _add_button("New game", "casino", new_game.open, "new")
             self.again_button = _add_button("Again", "replay", new_game.again, "again")
             self.advice.add_switch()
+            self.add_share_button()
             with ui.element("div").classes("dp-zoom").props('role=group aria-label="zoom"'):
                 for icon, by, label in ZOOM_BUTTONS:
                     button = ui.button(icon=icon).props(f'outline dense data-zoom="{by}" title="{label}"')

@@ -168,7 +168,7 @@ class QuoridorPage(GamePage[QuoridorMatch]):
             delay.classes("qr-delay").props('label aria-label="seconds per move"')
 
     def _add_players(self) -> None:
-        with ui.row(wrap=False).classes("w-full gap-2"):
+        with ui.row().classes("w-full gap-2"):
             for seat, name in enumerate(SEATS):
                 self.dropdown(name, self.titles, f"Player {seat + 1}").classes(f"qr-seat qr-{name}")
         clock = self.setup["clock"].split(":")[0]
