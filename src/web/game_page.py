@@ -21,7 +21,7 @@ from .event_loop import Busy
 from .match import Match
 from .match_panel import HistoryBar, Result, StatusBox, result_for
 from .players import YOU, AgentCache, Player, chosen
-from .saved_games import DAMAGED, SavedGame
+from .saved_games import DAMAGED, GameStore, SavedGame
 from .services import Services
 from .shared_game import SharedGame
 
@@ -77,7 +77,6 @@ class GamePage(Generic[AnyMatch]):
         self.saved = saved  # the game to open first
         self.saved_key = saved.key if saved else None  # of the match on disk; None: it is not kept
         self._file = MatchFile(self.saved_key)
-        self.shared: SharedGame | None = None  # the match on disk, once it is loaded or written
         self._revision = saved.revision if saved else 0
         self._saved_content: tuple[Any, ...] = ()  # what was saved last
         self._can_save = services.games is not None
@@ -90,7 +89,9 @@ class GamePage(Generic[AnyMatch]):
         self._dropdowns: dict[str, ui.select] = {}
         self._read_choices(saved.setup if saved else query)
         self.client = ui.context.client
-        self.client.on_disconnect(self._disconnected)
+        self.shared = SharedGame()  # with the other tabs of the match, once it is on disk
+        self.shared.join(self)
+        self.client.on_disconnect(lambda: self.shared.elect())
         self.client.on_delete(self._close)
 
     async def show(self, moved: bool = False) -> None:
@@ -126,7 +127,7 @@ class GamePage(Generic[AnyMatch]):
             return  # the dropdown shows what another tab has chosen
         self.check_choice(name, str(value))
         self.setup[name] = str(value)
-        self.lead()
+        self.shared.lead(self)
         if self.saved_key is None:
             shell.set_address(self.address)
         await self.apply_choice(name)
@@ -191,7 +192,7 @@ class GamePage(Generic[AnyMatch]):
         games, file = self.services.games, self._file
         assert games is not None
         if content[1:3] != self._saved_content[1:3]:  # variations can be tried while another tab leads
-            self.lead()
+            self.shared.lead(self)
         result, revision = self.result.words if self.result else "", self._revision + 1
         setup, start, moves, variations = content
         game = SavedGame(self.path, setup, start, moves, result, self.seconds, revision, variations=variations)
@@ -201,10 +202,10 @@ class GamePage(Generic[AnyMatch]):
 
         self._saved_content, self._revision, file.writes = content, revision, file.writes + 1
         asyncio.get_running_loop().run_in_executor(games.writer, write).add_done_callback(
-            partial(self._after_save, file, game)
+            partial(self._after_save, games, file, game)
         )
 
-    def _after_save(self, file: MatchFile, game: SavedGame, written: asyncio.Future[None]) -> None:
+    def _after_save(self, games: GameStore, file: MatchFile, game: SavedGame, written: asyncio.Future[None]) -> None:
         """Show the address of the match after a write, unless the match was left meanwhile."""
         file.writes -= 1
         error = written.exception()
@@ -221,56 +222,41 @@ class GamePage(Generic[AnyMatch]):
             if file.key != self.saved_key:
                 if self.saved_key is not None:
                     shell.notify(FORKED, shell.Link("Show the other game", self.address))
-                self._leave_shared()
                 self.saved_key = file.key
-                self._join(file.key)
+                self._share(games.shared.setdefault(file.key, SharedGame()))
                 shell.set_address(self.address)
-            assert self.shared is not None
             self.shared.announce(game._replace(key=file.key), self)
 
     # Other tabs with the same game
 
-    def _join(self, key: str) -> None:
-        """Follow the other tabs of a saved game from now on, which follow this one."""
-        games = self.services.games
-        assert games is not None
-        self.shared = games.shared.setdefault(key, SharedGame())
-        self.shared.join(self)
-
-    def _leave_shared(self) -> None:
-        if self.shared is not None:
-            self.shared.leave(self)
-            self.shared = None
+    def _share(self, shared: SharedGame) -> None:
+        """Follow the tabs of a match from now on, which follow this one, and no longer those of the match before."""
+        self.shared.leave(self)
+        self.shared = shared
+        shared.join(self)
 
     def _close(self) -> None:
         self.cancel_decisions()
-        self._leave_shared()
-        self._file = MatchFile()
-
-    def _disconnected(self) -> None:
-        if self.shared is not None:
-            self.shared.elect()
+        self.shared.leave(self)
+        self._file = MatchFile()  # nothing is shown after a write that is still waiting
 
     @property
     def leads(self) -> bool:
         """Whether this tab lets agents move."""
-        return self.shared is None or self.shared.leader is self
-
-    def lead(self) -> None:
-        """Let agents move in this tab from now on."""
-        if self.shared is not None:
-            self.shared.lead(self)
+        return self.shared.leader is self
 
     def give_way(self) -> None:
+        """Stop the agents, because another tab lets them move."""
         self.cancel_decisions()
 
     async def take_over(self) -> None:
+        """Let agents move, which another tab has done so far."""
         self.cancel_decisions()
         await self.play_agents()
 
     async def follow(self, game: SavedGame) -> None:
         """Show what another tab has made of the match, unless a move made here is being saved: it begins a fork."""
-        if game.key != self.saved_key or self.shared is None or self._file.writes or game.revision <= self._revision:
+        if game.key != self.saved_key or self._file.writes or game.revision <= self._revision:
             return
         before, ply = len(self.match.moves), self.ply
         self.begin_turn()
@@ -294,7 +280,7 @@ class GamePage(Generic[AnyMatch]):
         """Leave the match for a new one: the browser goes back to its address, if it has one."""
         self._can_save = self.services.games is not None
         self._saved_content, self._file, self._revision = (), MatchFile(), 0
-        self._leave_shared()
+        self._share(SharedGame())
         if self.saved_key is not None:
             old, self.saved_key = self.address, None
             shell.set_address(self.address, push=True)
@@ -523,7 +509,8 @@ class GamePage(Generic[AnyMatch]):
                 await self.busy.do(self.begin_saved, saved)
             finally:
                 self.saved = None
-            self._join(saved.key)
+            assert self.services.games is not None
+            self._share(self.services.games.shared.setdefault(saved.key, SharedGame()))
 
     async def new_game(self) -> None:
         self.leave()

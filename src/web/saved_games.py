@@ -8,13 +8,10 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
 from ..core.errors import UserError, require
-
-if TYPE_CHECKING:
-    from .shared_game import SharedGame
 
 MAX_BYTES = 1 << 18  # of a game
 MAX_GAMES = 500
@@ -50,7 +47,7 @@ class GameStore:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self.shared = WeakValueDictionary[str, "SharedGame"]()  # the games that are open, by key
+        self.shared = WeakValueDictionary[str, Any]()  # what the tabs with a game have in common, by its key
         self.writer = ThreadPoolExecutor(1, "save")  # writes in order, and finishes before the interpreter exits
 
     def load(self, path: str, key: str) -> SavedGame:

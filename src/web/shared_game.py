@@ -1,50 +1,40 @@
-"""A saved game that is open in several tabs, which follow each other."""
+"""A game that is open in several tabs, which follow each other."""
 
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Protocol
+from typing import TYPE_CHECKING, Any
 
-from nicegui import Client, background_tasks
+from nicegui import background_tasks
 
 from . import shell
 from .saved_games import SavedGame
 
-
-class Tab(Protocol):
-    client: Client
-
-    async def follow(self, game: SavedGame) -> None:
-        """Show what another tab has made of the game."""
-
-    async def take_over(self) -> None:
-        """Let agents move, which another tab has done so far."""
-
-    def give_way(self) -> None:
-        """Stop the agents, because another tab lets them move."""
+if TYPE_CHECKING:
+    from .game_page import GamePage
 
 
 class SharedGame:
     """The tab that changed the game last leads: it lets agents move. If it is closed, another one does."""
 
     def __init__(self) -> None:
-        self._tabs: list[Tab] = []  # by the time of their latest change
-        self.leader: Tab | None = None
-        self.latest: SavedGame | None = None  # as a tab has saved it
+        self._tabs: list[GamePage[Any]] = []  # by the time of their latest change
+        self.leader: GamePage[Any] | None = None
+        self._latest: SavedGame | None = None  # as a tab has saved it
 
-    def join(self, tab: Tab) -> None:
+    def join(self, tab: "GamePage[Any]") -> None:
         self._tabs.insert(0, tab)
         self.leader = self.leader or tab
         self.elect()
         if self.leader is not tab:
             tab.give_way()
-        if self.latest is not None:  # it may be newer than what the tab has loaded
-            _run_in(tab, partial(tab.follow, self.latest))
+        if self._latest is not None:  # it may be newer than what the tab has loaded
+            _run_in(tab, partial(tab.follow, self._latest))
 
-    def leave(self, tab: Tab) -> None:
-        self._tabs.remove(tab)
+    def leave(self, tab: "GamePage[Any]") -> None:
+        self._tabs = [one for one in self._tabs if one is not tab]
         self.elect()
 
-    def lead(self, tab: Tab) -> None:
+    def lead(self, tab: "GamePage[Any]") -> None:
         """Make a tab the leader."""
         before, self.leader = self.leader, tab
         if before is not tab:
@@ -61,15 +51,15 @@ class SharedGame:
             self.lead(chosen)
             _run_in(chosen, chosen.take_over)
 
-    def announce(self, game: SavedGame, by: Tab) -> None:
+    def announce(self, game: SavedGame, by: "GamePage[Any]") -> None:
         """Show the other tabs what one has saved."""
-        self.latest = game
+        self._latest = game
         for tab in self._tabs:
             if tab is not by:
                 _run_in(tab, partial(tab.follow, game))
 
 
-def _run_in(tab: Tab, work: Callable[[], Awaitable[None]]) -> None:
+def _run_in(tab: "GamePage[Any]", work: Callable[[], Awaitable[None]]) -> None:
     async def run() -> None:
         with tab.client, shell.show_errors():
             await work()

@@ -108,14 +108,14 @@ class DeploymentPage(GamePage[DeploymentMatch]):
         with self.actions:
             self._add_buttons(new_game)
         with self.details:
-            self.last = ui.html(sanitize=False).classes("dp-last").props('data-part="last"')
-            self.advice.add_panel()
-            self.card = ui.html(sanitize=False).props('data-part="card"')
-            self.odds = ui.html(sanitize=False).props('data-part="odds"')
             self.rosters = []
             for player in (1, 2):
                 units = [unit for unit in match.state.units.values() if unit.player == player]
                 self.rosters.append(Roster(player, units, self.choose_unit, self.take_back_unit))
+            self.last = ui.html(sanitize=False).classes("dp-last").props('data-part="last"')
+            self.advice.add_panel()
+            self.card = ui.html(sanitize=False).props('data-part="card"')
+            self.odds = ui.html(sanitize=False).props('data-part="odds"')
             self.tables = []
             for player in (1, 2):
                 with ui.element("div").classes("dp-scroll").props(f'data-part="units-{player}"'):
@@ -394,7 +394,7 @@ class DeploymentPage(GamePage[DeploymentMatch]):
 
     def toggle(self) -> None:
         self.playing = not self.playing
-        self.lead()
+        self.shared.lead(self)
         self.refresh()
 
     def set_pace(self, seconds: object) -> None:
@@ -413,7 +413,7 @@ class DeploymentPage(GamePage[DeploymentMatch]):
             over = self.match.is_over
             raise UserError("the game is over: start a new one" if over else "it is your turn, not an agent's")
         else:
-            self.lead()
+            self.shared.lead(self)
             await self._advance(1)
 
     async def _advance(self, count: int) -> None:

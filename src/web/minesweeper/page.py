@@ -98,8 +98,11 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
             self.flagging.tooltip("a click or tap plants a flag, a right click or long press reveals")
         self.busy.on_change = self._keep_time
         shell.prevent_scrolling()
-        ui.timer(0.5, lambda: self.clock.set_text(f"{self.seconds:.0f}" if self.custom is None else "-"))
+        ui.timer(0.5, self._show_clock)
         ui.keyboard(self.key)
+
+    def _show_clock(self) -> None:
+        self.clock.text = f"{self.seconds:.0f}" if self.custom is None else "-"
 
     async def do(self, work: Callable[[], Awaitable[None] | None] = lambda: None) -> None:
         """Handle one request after the previous ones, and show its result; raise its error."""
@@ -149,10 +152,9 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         self.match = await self.busy.do(MinesweeperMatch, begun["board"], self.services.rng(), no_guess)
         self.match.help = "seen" if is_seen else ""
         self._begun, self.ply, self.has_match = begun, None, True
-        saved, self.saved = self.saved, None
+        saved = self.saved
+        await self.load_saved()
         if saved is not None:
-            await self.busy.do(self.begin_saved, saved)
-            self._join(saved.key)
             away = time.time() - saved.updated if self.match.started and not self.match.is_over else 0.0
             self.stopwatch = Stopwatch(saved.seconds + away)  # a refresh does not stop the clock
         self._is_counted = self.match.is_over
@@ -351,6 +353,7 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         visible = np.where(self.match.mines, FLAGGED, view.visible) if outcome == 1 else view.visible
         self.board.draw(board.draw(visible, self._marks(odds, over)))
         self.show_match_panel()
+        self._show_clock()
         self.again.set_enabled(self.match.started)
         self.panel.legend.classes(remove="on", add=None if odds is None else "on")
         self.left.text = str(self.custom.mines if self.custom else 0 if outcome == 1 else self.match.mines_left)

@@ -348,7 +348,7 @@ class QuoridorPage(GamePage[QuoridorMatch]):
         """Pause an agent, and stop its search, or let it continue."""
         require(self.watching or self.agent_to_move, "there is no agent to pause: it is your turn")
         self.paused = not self.paused
-        self.lead()
+        self.shared.lead(self)
         await self.changed()
 
     async def step(self) -> None:
@@ -357,7 +357,7 @@ class QuoridorPage(GamePage[QuoridorMatch]):
         require(self.watching, "step needs two agents: choose an agent for both players")
         require(not self.match.is_over, "the game is over")
         self.paused = True
-        self.lead()
+        self.shared.lead(self)
         self.cancel_decisions()
         token, (action, _) = self.token, await self.decide()
         if token is self.token:
