@@ -1,6 +1,7 @@
 """The base class of game pages: choices and address, players, layout, history, moves of agents, keys."""
 
 import asyncio
+import io
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
@@ -357,6 +358,7 @@ class GamePage(Generic[AnyMatch]):
 
     def add_match_actions(self) -> None:
         """Add the buttons for a new game, for taking a move back, and for steps through the moves."""
+        self.shortcuts |= {"u": self.take_back, "n": self.new_game}
         with self.actions:
             with ui.row().classes("gap-2 items-center"):
                 ui.button("New game", icon="replay", on_click=self.new_game).classes("new-game")
@@ -378,9 +380,11 @@ class GamePage(Generic[AnyMatch]):
 
     def _picture(self) -> bytes:
         """Return the position shown as a PNG file; slow, as is `_film`."""
-        from ..core.play.canvas import encode_png  # Pillow and its fonts, which few visits need
+        from PIL import Image  # few visits need it
 
-        return encode_png(self.match.game.image(next(islice(self.match.states(), self.now, None))))
+        file, pixels = io.BytesIO(), self.match.game.image(next(islice(self.match.states(), self.now, None)))
+        Image.fromarray(pixels).save(file, "PNG")
+        return file.getvalue()
 
     def _film(self) -> bytes:
         """Return the game as a GIF file, of a long game only every few positions."""
@@ -509,8 +513,8 @@ class GamePage(Generic[AnyMatch]):
                 await self.busy.do(self.begin_saved, saved)
             finally:
                 self.saved = None
-            assert self.services.games is not None
-            self._share(self.services.games.shared.setdefault(saved.key, SharedGame()))
+            if self.services.games is not None:
+                self._share(self.services.games.shared.setdefault(saved.key, SharedGame()))
 
     async def new_game(self) -> None:
         self.leave()

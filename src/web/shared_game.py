@@ -2,26 +2,33 @@
 
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Protocol
 
-from nicegui import background_tasks
+from nicegui import Client, background_tasks
 
 from . import shell
 from .saved_games import SavedGame
 
-if TYPE_CHECKING:
-    from .game_page import GamePage
+
+class Tab(Protocol):
+    """A `GamePage`."""
+
+    client: Client
+
+    async def follow(self, game: SavedGame) -> None: ...
+    async def take_over(self) -> None: ...
+    def give_way(self) -> None: ...
 
 
 class SharedGame:
     """The tab that changed the game last leads: it lets agents move. If it is closed, another one does."""
 
     def __init__(self) -> None:
-        self._tabs: list[GamePage[Any]] = []  # by the time of their latest change
-        self.leader: GamePage[Any] | None = None
+        self._tabs: list[Tab] = []  # by the time of their latest change
+        self.leader: Tab | None = None
         self._latest: SavedGame | None = None  # as a tab has saved it
 
-    def join(self, tab: "GamePage[Any]") -> None:
+    def join(self, tab: Tab) -> None:
         self._tabs.insert(0, tab)
         self.leader = self.leader or tab
         self.elect()
@@ -30,11 +37,11 @@ class SharedGame:
         if self._latest is not None:  # it may be newer than what the tab has loaded
             _run_in(tab, partial(tab.follow, self._latest))
 
-    def leave(self, tab: "GamePage[Any]") -> None:
+    def leave(self, tab: Tab) -> None:
         self._tabs = [one for one in self._tabs if one is not tab]
         self.elect()
 
-    def lead(self, tab: "GamePage[Any]") -> None:
+    def lead(self, tab: Tab) -> None:
         """Make a tab the leader."""
         before, self.leader = self.leader, tab
         if before is not tab:
@@ -51,7 +58,7 @@ class SharedGame:
             self.lead(chosen)
             _run_in(chosen, chosen.take_over)
 
-    def announce(self, game: SavedGame, by: "GamePage[Any]") -> None:
+    def announce(self, game: SavedGame, by: Tab) -> None:
         """Show the other tabs what one has saved."""
         self._latest = game
         for tab in self._tabs:
@@ -59,7 +66,7 @@ class SharedGame:
                 _run_in(tab, partial(tab.follow, game))
 
 
-def _run_in(tab: "GamePage[Any]", work: Callable[[], Awaitable[None]]) -> None:
+def _run_in(tab: Tab, work: Callable[[], Awaitable[None]]) -> None:
     async def run() -> None:
         with tab.client, shell.show_errors():
             await work()

@@ -6,10 +6,10 @@ import pytest
 from PIL import Image
 
 from src.envs.quoridor.game import Quoridor
+from src.envs.quoridor.play_by_hand import why_not
 from src.web.deployment.page import without_coordinates
 from src.web.match_panel import result_for
 from src.web.pages import PageEntry, discover
-from src.web.quoridor.match import why_not
 from src.web.shell import sentence
 from src.web.start.page import ago
 from tests.web.browser import Browser

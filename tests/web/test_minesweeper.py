@@ -11,12 +11,13 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 
 from src.core.errors import UserError
+from src.envs.minesweeper.difficulty import count_3bv
 from src.envs.minesweeper.notation import read_board
 from src.envs.minesweeper.rules import neighbors
 from src.envs.minesweeper.solver import Proof, analyze, choose, exact_moves
 from src.web.minesweeper import board
 from src.web.minesweeper.advice import describe_loss, describe_mistakes, find_mistakes, proof_text
-from src.web.minesweeper.match import MinesweeperMatch, count_3bv, read_size, today
+from src.web.minesweeper.match import MinesweeperMatch, read_size, today
 from src.web.minesweeper.panels import custom_position, describe_consistency, whole
 from src.web.saved_games import GameStore, SavedGame
 from tests.web.browser import Browser

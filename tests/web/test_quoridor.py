@@ -16,7 +16,9 @@ from src.core.errors import UserError
 from src.core.play.search_interface import UNLIMITED_PLIES, SearcherConfig
 from src.envs.quoridor.game import Quoridor
 from src.envs.quoridor.notation import parse_move
+from src.envs.quoridor.play_by_hand import toward
 from src.envs.quoridor.rules import Position
+from src.envs.quoridor.search.judgment import Judgment, deepen, judge
 from src.play import ConfigLab
 from src.web import shell
 from src.web.game_page import Visit
@@ -24,9 +26,9 @@ from src.web.players import YOU
 from src.web.quoridor import panels, review
 from src.web.quoridor.board import BoardGeometry, Box, Marks, Mode, draw
 from src.web.quoridor.clock import Clock, ClockPanel, clock_text, read_clock
-from src.web.quoridor.match import MAX_VARIATIONS, SEATS, QuoridorMatch, Variations, players_of, read_variations, toward
+from src.web.quoridor.match import MAX_VARIATIONS, SEATS, QuoridorMatch, Variations, players_of, read_variations
 from src.web.quoridor.page import QuoridorPage
-from src.web.quoridor.searches import Budget, Judgment, deepen, from_search, judge
+from src.web.quoridor.searches import Budget, from_search
 from src.web.saved_games import SavedGame
 from tests.web.inner import in_tab
 

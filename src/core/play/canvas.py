@@ -129,13 +129,6 @@ def text_image(text: str) -> np.ndarray:
     return np.asarray(image)
 
 
-def encode_png(pixels: np.ndarray) -> bytes:
-    """Return a picture (H, W, 3) uint8 as a PNG file."""
-    buffer = io.BytesIO()
-    Image.fromarray(pixels).save(buffer, "PNG", optimize=True)
-    return buffer.getvalue()
-
-
 @dataclass
 class Animation:
     """The frames of an animation, compressed until it is encoded: games can have hundreds."""

@@ -13,6 +13,7 @@ from starlette.requests import Request
 from ...core.errors import UserError, require
 from ...core.play.agent import NOTHING
 from ...envs.deployment.game import DeploymentGame
+from ...envs.deployment.odds import range_of, targets
 from ...envs.deployment.rules.deployment import why_not_confirm, why_not_pass, why_not_undeploy
 from ...envs.deployment.rules.scenario import Hex
 from ...envs.deployment.step_report import Command
@@ -27,7 +28,6 @@ from .advice import AdvicePanel, Advisor, Suggestion
 from .board import Marks
 from .match import DeploymentMatch, warm_up
 from .match_setup import MatchSetup
-from .odds import range_of, targets
 from .panels import KEYS, Log, NewGame, Roster
 
 Option = TypeVar("Option")

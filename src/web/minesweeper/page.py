@@ -10,6 +10,7 @@ from nicegui import background_tasks, ui
 from starlette.requests import Request
 
 from ...core.errors import UserError, require
+from ...envs.minesweeper.difficulty import count_3bv
 from ...envs.minesweeper.game import View
 from ...envs.minesweeper.variant import FLAGGED, HIDDEN
 from .. import shell
@@ -22,7 +23,7 @@ from ..saved_games import SavedGame
 from ..services import Services, runs_of
 from . import PAGE, advice, board
 from .advice import EXACT, NONE, Advice, Advisor, Mistake, odds_sources, players_of
-from .match import MinesweeperMatch, Stopwatch, count_3bv, read_size
+from .match import MinesweeperMatch, Stopwatch, read_size
 from .panels import GUESSING, Editor, Panel, count_game, custom_position, describe_consistency, show_statistics
 
 DEFAULTS = {"board": "9x9x10", "guess": "luck", "odds": NONE, "agent": EXACT}

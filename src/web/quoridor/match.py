@@ -1,6 +1,5 @@
 """A match of Quoridor, its players, and variations: moves that were tried instead of the game's."""
 
-import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from html import escape
 from typing import Any
@@ -12,8 +11,8 @@ from ...core.play.game import Game
 from ...core.play.game_record import read_game, write_game
 from ...core.seeding import generator
 from ...envs.quoridor.game import Quoridor
-from ...envs.quoridor.notation import parse_move
-from ...envs.quoridor.rules import Position, free_walls
+from ...envs.quoridor.play_by_hand import read_moves
+from ...envs.quoridor.rules import Position
 from ..match import Match, SeededMatch, first_difference
 from ..players import HUMAN_PLAYER, LEVELS, YOU, Player, general_players, trained_players
 from ..services import FinishedRun, Services
@@ -93,56 +92,8 @@ class QuoridorMatch(Match[Position, int, Mapping[str, Any]]):
         elif words[0] == "position" or [word.isdigit() for word in words[2:4]] == [True, True]:
             start, moves = self.game.read_position(text.strip().removeprefix("position")), []
         else:
-            start, moves = self.at(0), self._read_list(text)
+            start, moves = self.at(0), read_moves(self.game, self.at(0), text)
         self.begin(lambda: start, moves)
-
-    def _read_list(self, text: str) -> list[int]:
-        """Parse moves from the start of the match, such as 1. e2 e8 2. e3 e3h or e2, e8, e3, e3h."""
-        state, moves = self.at(0), list[int]()
-        for name in re.sub(r"(?<![\w-])(\d+(\.+|(?![\w-]))|moves)|,|;", " ", text.lower()).split():
-            name = name[:20]
-            place = f"move {len(moves) + 1} of the list"
-            require(self.game.outcome(state) is None, f"{place}, {name}: the game is over before it")
-            try:
-                reason = why_not(self.game, state, name)
-                require(reason is None, f"{name}: {reason}")
-            except UserError as error:
-                raise UserError(f"{place}, {error}") from error
-            moves.append(self.game.parse_move(state, name))
-            state = self.game.play(state, moves[-1])
-        return moves
-
-
-def why_not(game: Quoridor, state: Position, name: str) -> str | None:
-    """Return why a player cannot make a move, or None if it is legal; raise `UserError` if it is not a move."""
-    move = parse_move(game.size, name)
-    if any(game.turned(state, action) == move for action in game.legal_actions(state)):
-        return None
-    if move < game.cells:
-        return "your pawn cannot go there in one move"
-    if state.left[game.to_move(state)] == 0:
-        return "you have no walls left"
-    kind, spot = divmod(move - game.cells, game.blocks)
-    free = int(free_walls(game.board_of(state))[kind]) >> spot & 1
-    return "that wall would block the last path" if free else "another wall is in the way"
-
-
-def toward(game: Quoridor, state: Position, right: int, up: int) -> int | None:
-    """Return the legal pawn move in a direction, or None if there is none or more than one."""
-    origin_row, origin_col = divmod(state.pawns[game.to_move(state)], game.size)
-    straight: list[int] = []
-    diagonal: list[int] = []
-    for action in game.legal_actions(state):
-        move = game.turned(state, action)
-        if move >= game.cells:
-            continue
-        row, col = divmod(move, game.size)
-        north, east = row - origin_row, col - origin_col
-        along, across = north * up + east * right, north * right + east * up
-        if along > 0:
-            (diagonal if across else straight).append(action)
-    found = straight or diagonal
-    return found[0] if len(found) == 1 else None
 
 
 class Variations:

@@ -13,6 +13,7 @@ from starlette.requests import Request
 from ...core.errors import UserError, require
 from ...envs.quoridor.agents import MasterAgent
 from ...envs.quoridor.game import Quoridor
+from ...envs.quoridor.play_by_hand import toward, why_not
 from .. import shell
 from ..clickable import RIGHT, TOUCH, Clickable, Pick, parse_id
 from ..event_loop import in_thread
@@ -34,8 +35,6 @@ from .match import (
     players_of,
     read_variations,
     run_game,
-    toward,
-    why_not,
 )
 from .panels import Board, ThinkingRow, add_button
 from .review import ReviewPanel
@@ -101,11 +100,10 @@ class QuoridorPage(GamePage[QuoridorMatch]):
         self.mode, self.flipped = Mode.BOTH, False
         self.armed: str | None = None  # the wall that a second click places
         self.hints: tuple[str, ...] = ()
+        self.puzzle: int | None = None  # the number of the mistake for which a better move is to be found
         self.evaluation = Evaluation(0.5, "", {})
         self.shortcuts |= {
-            "u": self.take_back,
             "?": self.hint,
-            "n": self.new_game,
             "f": self.flip,
             "p": self.pause,
             "s": self.step,
@@ -182,7 +180,9 @@ class QuoridorPage(GamePage[QuoridorMatch]):
         self.move_list = Clickable("", self.pick_ply).classes("w-full qr-movebox")
         self.return_button = add_button("Return to the game", "undo", self.leave_variation).classes("qr-return")
         self.variation_list = Clickable("", self.pick_variation).classes("w-full")
-        self.review_panel = ReviewPanel(self.analyst.judge, self.find_mistakes, self.pick_ply, self.redraw)
+        self.review_panel = ReviewPanel(
+            self.analyst.judge, self.find_mistakes, self.practice, self.pick_ply, self.redraw
+        )
         typed = ui.input("Type a move", placeholder="e2 or e3h").props("dense outlined").classes("w-full qr-typed")
 
         async def play_typed() -> None:
@@ -274,7 +274,9 @@ class QuoridorPage(GamePage[QuoridorMatch]):
         if not self.ready.is_set():
             return "Loading the engine; the first time it is compiled, which takes a minute."
         if self.main is not None:
-            return "You play both sides; the game is kept."
+            return f"{'Right. ' * (self.puzzle is not None)}You play both sides; the game is kept."
+        if self.puzzle is not None:
+            return f"Find a better move than {self.match.names()[self.puzzle]}."
         if self.ply is not None:
             return "Play another move to try it, or go on to the latest one."
         if self.armed is not None:
@@ -405,7 +407,7 @@ class QuoridorPage(GamePage[QuoridorMatch]):
 
     def _forget(self) -> None:
         """Forget what belongs to the present game."""
-        self.match, self.main, self.variations = self.main or self.match, None, Variations()
+        self.match, self.main, self.variations, self.puzzle = self.main or self.match, None, Variations(), None
         self.paused = self.paused and self.watching
         self.review_panel.reset()
         self.setup["clock"] = self.setup["clock"].partition(":")[0]  # the whole time
@@ -425,6 +427,12 @@ class QuoridorPage(GamePage[QuoridorMatch]):
         action, self.mode = self.read_move(name), Mode.BOTH
         if self.ply is None:
             await self.play(action)
+        elif self.puzzle is not None:
+            match, ply = self.match, self.ply
+            judgment = await self.review_panel.judge(self.state, action, self.token)
+            require(not judgment.sign, f"{name} costs {judgment.loss:.0%} of the winning chances: try another move")
+            if (match, ply) == (self.match, self.ply):
+                await self.enter_variation([*match.moves[:ply], action])
         elif self.match.moves[self.ply] == action:
             await self.look_by(1)
         else:
@@ -547,6 +555,16 @@ class QuoridorPage(GamePage[QuoridorMatch]):
         require(bool(self.match.moves), "there are no moves to review yet")
         await self.review_panel.run(self.match)
 
+    async def practice(self) -> None:
+        """Show the position before the next mistake that the review has found, to find a better move."""
+        self.match, self.main = self.main or self.match, None
+        found = [number for number, sign in enumerate(self.review_panel.signs(self.match)) if sign]
+        people = [number for number in found if self.game.to_move(self.match.at(number)) in self.human_seats]
+        found, before = people or found, -1 if self.puzzle is None else self.puzzle
+        require(bool(found), "find mistakes first")
+        self.puzzle = next((number for number in found if number > before), found[0])
+        await self.look_at(self.puzzle)
+
     # User actions
 
     async def pick(self, pick: Pick) -> None:
@@ -569,6 +587,7 @@ class QuoridorPage(GamePage[QuoridorMatch]):
         """Show an earlier position; a match of two agents is paused."""
         self.hints = ()
         self.hint_button.cancel()
+        self.puzzle = self.puzzle if self.puzzle == ply else None
         if self.watching and ply < len(self.match.moves):
             self.paused = True
             self.cancel_decisions()

@@ -125,7 +125,6 @@ class TicTacToePage(GamePage[TicTacToeMatch]):
         self.game = TicTacToe(symmetric=True)
         self.agents = AgentCache(visit.services, self.game, players)
         self.match = self.new_match()
-        self.shortcuts |= {"u": self.take_back, "n": self.new_game}
         self.add_layout()
         with self.stage:
             self.board = Clickable(board.draw(self.match.state), self._picked)
