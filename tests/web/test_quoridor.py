@@ -240,7 +240,7 @@ def test_an_evaluation_is_for_player_1():
     assert (first.text, second.text) == ("Player 2 is ahead (13 after search)", "Player 1 is ahead (13 after search)")
     assert (first.parts["path"], second.parts["path"]) == (-10, 10)
     assert from_search(info | {"score": "win-in-3"}, 1).share == 0
-    assert from_search(info | {"score": "loss-in-4"}, 1) == (1.0, "Player 1 wins within 4 plies", second.parts)
+    assert from_search(info | {"score": "loss-in-4"}, 1) == (1.0, "Player 1 wins within 4 moves", second.parts)
 
 
 def test_factors_add_up():

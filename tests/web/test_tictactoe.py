@@ -87,7 +87,7 @@ def test_every_agent_tells_its_choice_in_a_sentence():
     table = {"rule": "greedy", "transform": "Rot180", "move": 4, "best_q": -0.0}
     assert comment(table) == "It uses its table. Looked up rotated by 180°, the best move has the value 0."
     search = {"score": "win-in-3", "depth": 3, "nodes": 60, "line": "4,0,8", "static": 0}
-    assert comment(search) == "It sees a win in 3, 3 plies deep in 60 positions: 5 1 9."
+    assert comment(search) == "It sees a win in 3, 3 moves deep in 60 positions: 5 1 9."
     assert comment(search | {"score": "-12"}).startswith("It sees a score of -12,")
     assert comment(AGENT.decide(GAME, "XX.OO....", np.random.default_rng(0)).info).startswith(
         "It values the position at 1,"

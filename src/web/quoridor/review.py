@@ -12,7 +12,7 @@ from ..clickable import Clickable, Pick
 from .match import QuoridorMatch
 
 LOSSES = f"? loses {MISTAKE:.0%} of the winning chances or more, ?? {BLUNDER:.0%} or more"
-LEGEND = f"{LOSSES}; searched {REVIEW_DEPTH} plies deep"
+LEGEND = f"{LOSSES}; searched {REVIEW_DEPTH} moves deep"
 WIDTH, HEIGHT = 320.0, 84.0
 
 

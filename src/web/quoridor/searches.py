@@ -38,7 +38,7 @@ def leader(score: int, mover: int) -> str:
     """Put a score of the player to move into words."""
     winner = mover if score > 0 else 1 - mover
     if abs(score) > DECIDED:
-        return f"Player {winner + 1} wins within {WIN - abs(score)} plies"
+        return f"Player {winner + 1} wins within {WIN - abs(score)} moves"
     return f"Player {winner + 1} is ahead ({abs(score)} after search)" if score else "Even"
 
 
@@ -160,7 +160,7 @@ class TimedPlayer:
         words = f"thinks for {DEEP_SECONDS:g} seconds"
         if state is not None and result is not None:
             line = " ".join(self._game.line_names(state, result.line)[:6])
-            speed = f"{result.nodes / max(result.seconds, 0.001) / 1000:,.0f}k positions a second"
+            speed = f"{result.nodes / max(result.seconds, 0.001) / 1000:,.0f}k positions per second"
             lead = leader(result.score, self._game.to_move(state))
             words = f"{words} · depth {result.depth} · {lead} · {line} · {speed}"
         self._show(words)

@@ -85,7 +85,7 @@ def comment(info: Mapping[str, Any]) -> str:
             decided, _, plies = score.partition("-in-")
             seen = f"a {decided} in {plies}" if plies else f"a score of {score}"
             cells = " ".join(str(int(cell) + 1) for cell in line.split(","))
-            return f"It sees {seen}, {depth} plies deep in {nodes} positions: {cells}."
+            return f"It sees {seen}, {depth} moves deep in {nodes} positions: {cells}."
         case {"visits": _, "simulations": _, "value": _}:
             return search_comment(info)
         case {"value": value}:
