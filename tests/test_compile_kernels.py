@@ -48,7 +48,7 @@ HINT = """
 from src.envs.minesweeper.solver import analyze
 from src.web.minesweeper.match import MinesweeperMatch
 
-match = MinesweeperMatch(9, 9, 10, np.random.default_rng(1), no_guess={no_guess})
+match = MinesweeperMatch("9x9x10", np.random.default_rng(1), no_guess={no_guess})
 match.click(40)
 agent = lab.agent("exact", match.game)
 while not match.is_over:

@@ -1,9 +1,11 @@
 """The base class of game pages: choices and address, players, layout, history, moves of agents, keys."""
 
 import asyncio
+import io
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
+from itertools import islice
 from typing import Any, Generic, NamedTuple, TypeVar
 from urllib.parse import urlencode
 
@@ -20,12 +22,14 @@ from .event_loop import Busy
 from .match import Match
 from .match_panel import HistoryBar, Result, StatusBox, result_for
 from .players import YOU, AgentCache, Player, chosen
-from .saved_games import DAMAGED, SavedGame
+from .saved_games import DAMAGED, GameStore, SavedGame
 from .services import Services
+from .shared_game import SharedGame
 
 log = logging.getLogger(__name__)
 
-FORKED = "This game was continued in another tab, so what you play here has an address of its own now."
+FORKED = "Another tab moved at the same time. Your move began a game of its own, which this tab shows."
+FILM_WIDTH, FILM_FRAMES, FILM_SECONDS = 480, 150, 0.6  # in pixels; at most about twice as many; per frame
 AnyMatch = TypeVar("AnyMatch", bound=Match[Any, Any, Any])
 
 
@@ -47,10 +51,17 @@ def read_visit(services: Services, path: str, request: Request) -> Visit:
     return Visit(services, request.query_params, services.games.load(path, key))
 
 
+class MatchFile:
+    """The file of a match, for the writes that are still waiting."""
+
+    def __init__(self, key: str | None = None) -> None:
+        self.key, self.writes = key, 0
+
+
 class GamePage(Generic[AnyMatch]):
     """One browser tab with one match. Subclasses set the attributes below and implement `show`.
 
-    A match with moves is kept on disk, and its address is in the browser.
+    A match with moves is kept on disk, and its address is in the browser. The tabs of one address follow each other.
     """
 
     path = ""  # of the page
@@ -66,9 +77,9 @@ class GamePage(Generic[AnyMatch]):
         self.services, self.players, self.setup = services, players, dict(defaults)
         self.saved = saved  # the game to open first
         self.saved_key = saved.key if saved else None  # of the match on disk; None: it is not kept
-        self._file = [self.saved_key]  # as `saved_key`, for the writes that are still waiting
+        self._file = MatchFile(self.saved_key)
         self._revision = saved.revision if saved else 0
-        self._saved_content: object = None  # what was saved last
+        self._saved_content: tuple[Any, ...] = ()  # what was saved last
         self._can_save = services.games is not None
         self.ply: int | None = None  # the ply shown; None: the latest
         self.token = CancellationToken()  # of the decisions in progress; replaced when the match changes
@@ -76,14 +87,13 @@ class GamePage(Generic[AnyMatch]):
             "[": lambda: self.look_by(-1),
             "]": lambda: self.look_by(1),
         }
-        given = saved.setup if saved else query
-        for name in self.setup:
-            with shell.show_errors():  # an invalid choice is reported and keeps its default
-                if value := given.get(name):
-                    self.check_choice(name, value)
-                    self.setup[name] = value
+        self._dropdowns: dict[str, ui.select] = {}
+        self._read_choices(saved.setup if saved else query)
         self.client = ui.context.client
-        self.client.on_delete(self.cancel_decisions)
+        self.shared = SharedGame()  # with the other tabs of the match, once it is on disk
+        self.shared.join(self)
+        self.client.on_disconnect(lambda: self.shared.elect())
+        self.client.on_delete(self._close)
 
     async def show(self, moved: bool = False) -> None:
         """Show the match; `moved`: animate the latest move."""
@@ -98,6 +108,15 @@ class GamePage(Generic[AnyMatch]):
         """Raise `UserError` if a value from the URL or the page is not an option."""
         chosen(self.players, value)
 
+    def _read_choices(self, given: Mapping[str, str]) -> None:
+        for name in self.setup:
+            with shell.show_errors():  # an invalid choice is reported and changes nothing
+                if value := given.get(name):
+                    self.check_choice(name, value)
+                    self.setup[name] = value
+                    if name in self._dropdowns:
+                        self._dropdowns[name].value = value
+
     async def apply_choice(self, name: str) -> None:
         """Apply a changed choice; by default it is a player, and the match continues. Keep the match unless it ends."""
         self.match.human_seats = self.human_seats
@@ -105,14 +124,18 @@ class GamePage(Generic[AnyMatch]):
 
     async def choose(self, name: str, value: object) -> None:
         """Apply a choice and save it, in the URL or with the match."""
+        if str(value) == self.setup[name]:
+            return  # the dropdown shows what another tab has chosen
         self.check_choice(name, str(value))
         self.setup[name] = str(value)
+        self.shared.lead(self)
         if self.saved_key is None:
             shell.set_address(self.address)
         await self.apply_choice(name)
 
     def dropdown(self, name: str, options: Mapping[str, str], label: str) -> ui.select:
         select = shell.dropdown(options, self.setup[name], label, lambda event: self.choose(name, event.value))
+        self._dropdowns[name] = select
         return select.classes(f"choose-{name}")
 
     @property
@@ -140,7 +163,7 @@ class GamePage(Generic[AnyMatch]):
             self.restore_variations(saved.variations)
         except Exception as error:
             vars(self.match).update(before)  # a new match, which must not be saved in place of the other one
-            self.saved_key, self._file, self._revision = None, [None], 0
+            self.saved_key, self._file, self._revision = None, MatchFile(), 0
             if isinstance(error, UserError):
                 raise
             log.warning("the game %s cannot be replayed", saved.key, exc_info=True)
@@ -169,20 +192,23 @@ class GamePage(Generic[AnyMatch]):
             return
         games, file = self.services.games, self._file
         assert games is not None
+        if content[1:3] != self._saved_content[1:3]:  # variations can be tried while another tab leads
+            self.shared.lead(self)
         result, revision = self.result.words if self.result else "", self._revision + 1
         setup, start, moves, variations = content
         game = SavedGame(self.path, setup, start, moves, result, self.seconds, revision, variations=variations)
 
         def write() -> None:
-            file[0] = games.save(game, file[0])
+            file.key = games.save(game, file.key)
 
-        self._saved_content, self._revision = content, revision
+        self._saved_content, self._revision, file.writes = content, revision, file.writes + 1
         asyncio.get_running_loop().run_in_executor(games.writer, write).add_done_callback(
-            partial(self._after_save, file)
+            partial(self._after_save, games, file, game)
         )
 
-    def _after_save(self, file: list[str | None], written: asyncio.Future[None]) -> None:
+    def _after_save(self, games: GameStore, file: MatchFile, game: SavedGame, written: asyncio.Future[None]) -> None:
         """Show the address of the match after a write, unless the match was left meanwhile."""
+        file.writes -= 1
         error = written.exception()
         if error is not None and not isinstance(error, OSError | UserError):
             raise error
@@ -192,16 +218,70 @@ class GamePage(Generic[AnyMatch]):
             if error is not None:
                 self._can_save = False
                 shell.notify(f"This game is not kept from now on: {error}")
-            elif file[0] != self.saved_key:
+                return
+            assert file.key is not None
+            if file.key != self.saved_key:
                 if self.saved_key is not None:
-                    shell.notify(FORKED)
-                self.saved_key = file[0]
+                    shell.notify(FORKED, shell.Link("Show the other game", self.address))
+                self.saved_key = file.key
+                self._share(games.shared.setdefault(file.key, SharedGame()))
                 shell.set_address(self.address)
+            self.shared.announce(game._replace(key=file.key), self)
+
+    # Other tabs with the same game
+
+    def _share(self, shared: SharedGame) -> None:
+        """Follow the tabs of a match from now on, which follow this one, and no longer those of the match before."""
+        self.shared.leave(self)
+        self.shared = shared
+        shared.join(self)
+
+    def _close(self) -> None:
+        self.cancel_decisions()
+        self.shared.leave(self)
+        self._file = MatchFile()  # nothing is shown after a write that is still waiting
+
+    @property
+    def leads(self) -> bool:
+        """Whether this tab lets agents move."""
+        return self.shared.leader is self
+
+    def give_way(self) -> None:
+        """Stop the agents, because another tab lets them move."""
+        self.cancel_decisions()
+
+    async def take_over(self) -> None:
+        """Let agents move, which another tab has done so far."""
+        self.cancel_decisions()
+        await self.play_agents()
+
+    async def follow(self, game: SavedGame) -> None:
+        """Show what another tab has made of the match, unless a move made here is being saved: it begins a fork."""
+        if game.key != self.saved_key or self._file.writes or game.revision <= self._revision:
+            return
+        before, ply = len(self.match.moves), self.ply
+        self.begin_turn()
+        self.adopt(game)
+        self._revision, self._saved_content = game.revision, self._content()
+        last = len(self.match.moves)
+        self.ply = ply if ply is not None and ply < last else None  # an earlier position stays
+        await self.show(moved=self.ply is None and last == before + 1)
+        if self.leads:
+            await self.play_agents()
+
+    def adopt(self, game: SavedGame) -> None:
+        """Load the choices, moves and variations of another tab."""
+        self._read_choices(game.setup)
+        self.match.follow(game.start, game.moves)
+        if self.seats:
+            self.match.human_seats = self.human_seats
+        self.restore_variations(game.variations)
 
     def leave(self) -> None:
         """Leave the match for a new one: the browser goes back to its address, if it has one."""
         self._can_save = self.services.games is not None
-        self._saved_content, self._file, self._revision = None, [None], 0
+        self._saved_content, self._file, self._revision = (), MatchFile(), 0
+        self._share(SharedGame())
         if self.saved_key is not None:
             old, self.saved_key = self.address, None
             shell.set_address(self.address, push=True)
@@ -278,11 +358,44 @@ class GamePage(Generic[AnyMatch]):
 
     def add_match_actions(self) -> None:
         """Add the buttons for a new game, for taking a move back, and for steps through the moves."""
+        self.shortcuts |= {"u": self.take_back, "n": self.new_game}
         with self.actions:
-            with ui.row().classes("gap-2"):
+            with ui.row().classes("gap-2 items-center"):
                 ui.button("New game", icon="replay", on_click=self.new_game).classes("new-game")
                 ui.button("Take back", icon="undo", on_click=self.take_back).props("outline").classes("undo")
+                self.add_share_button()
             self.history = HistoryBar(self.look_at, self.look_by, self.review)
+
+    # To take elsewhere
+
+    def add_share_button(self) -> None:
+        with ui.button(icon="share").props('flat round aria-label="share"').classes("share"), ui.menu():
+            copy = ui.menu_item("Copy the link", lambda: ui.notify("copied", position="top", timeout=1500))
+            copy.on("click", js_handler="() => navigator.clipboard?.writeText(location.href)")
+            ui.menu_item("Save the position as a picture", lambda: self._download("png", self._picture))
+            ui.menu_item("Save the game as a film", lambda: self._download("gif", self._film))
+
+    async def _download(self, kind: str, draw: Callable[[], bytes]) -> None:
+        ui.download.content(await self.busy.do(draw), f"{self.path[1:].replace('/', '-')}.{kind}")
+
+    def _picture(self) -> bytes:
+        """Return the position shown as a PNG file; slow, as is `_film`."""
+        from PIL import Image  # few visits need it
+
+        file, pixels = io.BytesIO(), self.match.game.image(next(islice(self.match.states(), self.now, None)))
+        Image.fromarray(pixels).save(file, "PNG")
+        return file.getvalue()
+
+    def _film(self) -> bytes:
+        """Return the game as a GIF file, of a long game only every few positions."""
+        from ..core.play.canvas import Animation
+
+        film, last = Animation(FILM_WIDTH), len(self.match.moves)
+        for number, state in enumerate(self.match.states()):
+            if number % (last // FILM_FRAMES + 1) == 0 or number == last:
+                film.add(self.match.game.image(state), FILM_SECONDS)
+        film.hold(5 * FILM_SECONDS)
+        return film.encode()
 
     # History
 
@@ -349,7 +462,7 @@ class GamePage(Generic[AnyMatch]):
     async def play_agents(self) -> None:
         """Let agents move until it is a person's turn, the match is over, or it was changed."""
         token = self.token
-        while token is self.token and self.agent_moves:
+        while token is self.token and self.agent_moves and self.leads:
             try:
                 action, note = await self.decide()
             except asyncio.CancelledError:
@@ -394,11 +507,14 @@ class GamePage(Generic[AnyMatch]):
 
     async def load_saved(self) -> None:
         """Load the saved game, if the page has one that is not loaded yet."""
-        if self.saved is not None:
+        saved = self.saved
+        if saved is not None:
             try:
-                await self.busy.do(self.begin_saved, self.saved)
+                await self.busy.do(self.begin_saved, saved)
             finally:
                 self.saved = None
+            if self.services.games is not None:
+                self._share(self.services.games.shared.setdefault(saved.key, SharedGame()))
 
     async def new_game(self) -> None:
         self.leave()

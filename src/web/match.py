@@ -1,6 +1,6 @@
 """A game in progress: its start and its moves."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
 import numpy as np
@@ -73,6 +73,24 @@ class Match(Generic[State, Move, Note]):
             vars(self).update(before)
             raise
 
+    def follow(self, start: Any, moves: Sequence[Any]) -> None:
+        """Load a match that was kept by another tab; moves in common are not played again."""
+        if start != self.start:
+            self.restore(start, moves)
+            return
+        wanted = [self.read_move(value) for value in moves]
+        common = first_difference(self.moves, wanted)
+        if common < len(self.moves):
+            self.cut(common)
+        for move in wanted[common:]:
+            self.play(move)
+
+    def cut(self, count: int) -> None:
+        """Go back to the state after `count` moves."""
+        notes = self.notes[:count]
+        self.begin(self._new, self.moves[:count])
+        self.notes = notes
+
     @property
     def seat(self) -> int:
         """The seat to move."""
@@ -106,6 +124,14 @@ class Match(Generic[State, Move, Note]):
         self._replayed = ply, state
         return state
 
+    def states(self) -> Iterator[State]:
+        """Yield the state before each move and the latest one, replayed; each is valid until the next."""
+        state = self._new()
+        yield state
+        for move in list(self.moves):
+            state = self.apply(state, move)
+            yield state
+
     def take_back(self) -> None:
         """Undo up to the latest move of a person, or one move if only agents play."""
         if not self.moves:
@@ -116,9 +142,7 @@ class Match(Generic[State, Move, Note]):
         )
         if kept is None:
             raise UserError(self.no_move_message)
-        notes = self.notes[:kept]
-        self.begin(self._new, self.moves[:kept])
-        self.notes = notes
+        self.cut(kept)
 
     def names(self) -> list[str]:
         """Return the moves in the notation of the game, or as numbers if it has none."""
@@ -145,3 +169,9 @@ class SeededMatch(Match[State, Move, Note]):
 
 def move_name(game: Game[State], state: State, move: object) -> str:
     return game.move_name(state, move) if isinstance(game, NamesMoves) and isinstance(move, int) else str(move)
+
+
+def first_difference(one: Sequence[object], other: Sequence[object]) -> int:
+    """Return the number of moves that two games have in common at their start."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((number for number, (left, right) in pairs if left != right), min(len(one), len(other)))

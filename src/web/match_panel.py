@@ -72,7 +72,7 @@ class HistoryBar(ui.row):
             self._where = ui.label().classes("lab-where")
             self._button("chevron_right", "a move forward", lambda: look_by(1))
             self._button("last_page", "to the latest move", lambda: look_at(1 << 30))
-            self._review = ui.button("Review", icon="history", on_click=review).props("flat").classes("review")
+            self._review = ui.button("Review", on_click=review).props("flat").classes("review")
 
     @staticmethod
     def _button(icon: str, name: str, work: Work) -> None:

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
+from weakref import WeakValueDictionary
 
 from ..core.errors import UserError, require
 
@@ -46,6 +47,7 @@ class GameStore:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self.shared = WeakValueDictionary[str, Any]()  # what the tabs with a game have in common, by its key
         self.writer = ThreadPoolExecutor(1, "save")  # writes in order, and finishes before the interpreter exits
 
     def load(self, path: str, key: str) -> SavedGame:

@@ -16,6 +16,7 @@ from src.core.errors import UserError
 from src.core.play.agent import Agent, RandomAgent
 from src.envs.deployment.bots import FirstUnit, Redeployed
 from src.envs.deployment.game import DeploymentGame
+from src.envs.deployment.odds import Odds, attack_odds, range_of, targets
 from src.envs.deployment.rules.hexgrid import distance, neighbors
 from src.envs.deployment.rules.scenario import Profile
 from src.envs.deployment.step_report import Command, StepReport
@@ -38,7 +39,6 @@ from src.web.deployment.descriptions import (
 )
 from src.web.deployment.match import DeploymentMatch, Seat, warm_up
 from src.web.deployment.match_setup import MatchSetup
-from src.web.deployment.odds import Odds, attack_odds, range_of, targets
 from src.web.deployment.page import _setup_of
 from src.web.saved_games import SavedGame
 from tests.envs.deployment.making import COVER_MAP, bot, conf, contents, full_game, small_game

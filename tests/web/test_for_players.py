@@ -1,12 +1,15 @@
-"""What a player reads: refusals, results, rules, and the start page."""
+"""What a player reads and saves: refusals, results, rules, pictures, and the start page."""
+
+from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from src.envs.quoridor.game import Quoridor
+from src.envs.quoridor.play_by_hand import why_not
 from src.web.deployment.page import without_coordinates
 from src.web.match_panel import result_for
 from src.web.pages import PageEntry, discover
-from src.web.quoridor.match import why_not
 from src.web.shell import sentence
 from src.web.start.page import ago
 from tests.web.browser import Browser
@@ -98,6 +101,22 @@ def test_a_refusal_shakes_the_part_and_the_next_move_clears_it(browser: Browser)
     assert not browser.all(".q-notification"), "nothing covers the board"
     browser.click("[data-id=cell-0]")
     browser.until(lambda: browser.text(".lab-say") == "", "an empty line")
+
+
+def test_a_game_is_saved_as_a_picture_and_as_a_film(browser: Browser, tmp_path: Path):
+    browser.driver.execute_cdp_cmd("Page.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)})
+    browser.open("/tictactoe?x=you&o=you")
+    for number, cell in enumerate((4, 0, 8), 1):
+        browser.click(f"[data-id=cell-{cell}]")
+        browser.wait_text(".lab-where", f"{number} / {number}")
+    for words, name, frames in (("as a picture", "tictactoe.png", 1), ("as a film", "tictactoe.gif", 4)):
+        browser.click(".share")
+        options = lambda: [one for one in browser.all(".q-menu .q-item") if words in one.text]  # noqa: E731, B023
+        browser.until(options, words)[0].click()
+        browser.until((tmp_path / name).is_file, name)
+        with Image.open(tmp_path / name) as image:
+            assert getattr(image, "n_frames", 1) == frames
+        browser.until(lambda: not browser.all(".q-menu"), "the menu to close")
 
 
 def test_sound_is_off_until_it_is_switched_on(browser: Browser):

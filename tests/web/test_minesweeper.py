@@ -11,12 +11,13 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 
 from src.core.errors import UserError
+from src.envs.minesweeper.difficulty import count_3bv
 from src.envs.minesweeper.notation import read_board
 from src.envs.minesweeper.rules import neighbors
-from src.envs.minesweeper.solver import Proof, choose, exact_moves
+from src.envs.minesweeper.solver import Proof, analyze, choose, exact_moves
 from src.web.minesweeper import board
 from src.web.minesweeper.advice import describe_loss, describe_mistakes, find_mistakes, proof_text
-from src.web.minesweeper.match import MinesweeperMatch, count_3bv, read_size
+from src.web.minesweeper.match import MinesweeperMatch, read_size, today
 from src.web.minesweeper.panels import custom_position, describe_consistency, whole
 from src.web.saved_games import GameStore, SavedGame
 from tests.web.browser import Browser
@@ -29,7 +30,7 @@ def classes(svg: str) -> list[str]:
 
 
 def new_match(no_guess: bool = False, seed: int = 0) -> MinesweeperMatch:
-    return MinesweeperMatch(9, 9, 10, np.random.default_rng(seed), no_guess)
+    return MinesweeperMatch("9x9x10", np.random.default_rng(seed), no_guess)
 
 
 def test_cells_odds_marks_and_the_end_are_drawn():
@@ -62,11 +63,48 @@ def test_cells_odds_marks_and_the_end_are_drawn():
         ("999x9x10", "too large for this page"),
         ("9x9x73", "at most 72 fit"),
         ("0x9x1", "=0 must be a whole number in"),
+        ("16x16x40@2026-02-30", "is not a day: expected a date such as"),
+        ("16x16x40@9999-01-01", "the board of 9999-01-01 is not there yet"),
+        ("9x9x10@2026-01-31", "the board of a day has the size 16x16x40"),
     ],
 )
 def test_a_board_that_cannot_be_is_refused(text: str, message: str):
     with pytest.raises(UserError, match=message):
         read_size(text)
+
+
+def test_everybody_gets_the_same_board_of_a_day_which_needs_no_guess():
+    day = "16x16x40@2026-01-31"
+    one, other = (MinesweeperMatch(day, np.random.default_rng(seed), no_guess=False) for seed in (0, 1))
+    assert read_size(day) == read_size(today()) == (16, 16, 40)
+    assert one.first is not None
+    with pytest.raises(UserError, match="begins this board at the marked cell"):
+        one.click(one.first + 1)
+    for match in (one, other):
+        match.click(one.first)
+    assert (one.mines == other.mines).all()
+    tomorrow = MinesweeperMatch("16x16x40@2026-02-01", np.random.default_rng(0), no_guess=False)
+    tomorrow.click(one.first)
+    assert (one.mines != tomorrow.mines).any()
+    while not one.is_over:
+        chances = analyze(one.view.visible, one.view.mines).mine_probability
+        for cell in np.flatnonzero((one.view.visible < 0) & (chances == 0)):
+            one.click(int(cell))
+    assert one.outcome == 1
+
+
+def test_the_board_of_the_day_is_chosen_and_begins_at_its_mark(browser: Browser):
+    browser.open("/minesweeper")
+    browser.choose(".choose-board", "Today's board, without a guess")
+    browser.wait_text(".headline", "The board of the day")
+    browser.wait_text(".advice", "Begin at the marked cell")
+    browser.click("[data-id=cell-0]")
+    browser.wait_text(".lab-say", "Everybody begins this board at the marked cell")
+    browser.click("[data-id=cell-136]")
+    browser.wait_text(".headline", "Playing")
+    browser.click(".new-game")
+    browser.wait_text(".headline", "The board of the day")
+    assert today().replace("@", "%40") in browser.driver.current_url
 
 
 def test_flags_chords_and_the_end_go_through_the_engine():
@@ -139,7 +177,7 @@ def test_a_board_without_guess_is_won_by_reasoning():
 
 def test_too_many_tries_are_reported_and_no_mines_are_laid():
     # which row has the odd mine cannot be deduced
-    match = MinesweeperMatch(2, 6, 5, np.random.default_rng(0), no_guess=True)
+    match = MinesweeperMatch("2x6x5", np.random.default_rng(0), no_guess=True)
     with pytest.raises(UserError, match="without a guess: ask for fewer mines"):
         match.click(0)
     assert (match.started, (match.view.visible == -1).all()) == (False, True)
@@ -166,14 +204,14 @@ def test_the_best_guess_is_marked_and_one_number_is_not_repeated():
     ],
 )
 def test_a_loss_is_explained(mines: list[int], moves: list[int], words: str):
-    match = MinesweeperMatch(3, 4, 2, np.random.default_rng(0), no_guess=True)
+    match = MinesweeperMatch("3x4x2", np.random.default_rng(0), no_guess=True)
     match.restore({"seed": 0, "mines": mines}, moves)
     assert match.outcome == -1
     assert describe_loss(match) == words
 
 
 def test_every_guess_that_was_not_needed_is_a_mistake():
-    match = MinesweeperMatch(3, 4, 2, np.random.default_rng(0), no_guess=True)
+    match = MinesweeperMatch("3x4x2", np.random.default_rng(0), no_guess=True)
     match.restore({"seed": 0, "mines": [1, 5]}, [0, 12 + 1, 4, 2, 1])
     found = find_mistakes(match)
     assert [(one.number, round(one.risk, 3), one.safe) for one in found] == [(3, 0.667, 2), (5, 1.0, 3)]
@@ -186,7 +224,7 @@ def test_every_guess_that_was_not_needed_is_a_mistake():
 
 @pytest.mark.parametrize("move", ["x", 99])
 def test_a_saved_game_that_is_refused_changes_nothing(move: object):
-    match = MinesweeperMatch(3, 4, 2, np.random.default_rng(0), no_guess=True)
+    match = MinesweeperMatch("3x4x2", np.random.default_rng(0), no_guess=True)
     match.restore({"seed": 0, "mines": [1, 5]}, [0])
     kept = match.start, list(match.moves)
     with pytest.raises(UserError):
@@ -203,9 +241,7 @@ def test_mistakes_are_shown_after_a_loss_and_in_the_review(browser: Browser, scr
     browser.wait_text(".status.over", "8 safe cells were left, 3.00 s")
     browser.wait_text(".advice", "One earlier guess was not needed: at move 2 row 1, column 3 was safe.")
     browser.click(".review")
-    browser.wait_text(".headline", "Position after move 0")
-    browser.click(".look-chevron-right")
-    browser.wait_text(".lab-where", "1 / 3")
+    browser.wait_text(".headline", "Position after move 1 of 3")
     browser.wait_text(".advice", "At move 2, a mine with 67%, row 1, column 3 was safe.")
     browser.until(lambda: browser.all(".ms .hint"), "the safe cell")
     browser.click(".look-last-page")

@@ -16,7 +16,9 @@ from src.core.errors import UserError
 from src.core.play.search_interface import UNLIMITED_PLIES, SearcherConfig
 from src.envs.quoridor.game import Quoridor
 from src.envs.quoridor.notation import parse_move
+from src.envs.quoridor.play_by_hand import toward
 from src.envs.quoridor.rules import Position
+from src.envs.quoridor.search.judgment import Judgment, deepen, judge
 from src.play import ConfigLab
 from src.web import shell
 from src.web.game_page import Visit
@@ -24,9 +26,9 @@ from src.web.players import YOU
 from src.web.quoridor import panels, review
 from src.web.quoridor.board import BoardGeometry, Box, Marks, Mode, draw
 from src.web.quoridor.clock import Clock, ClockPanel, clock_text, read_clock
-from src.web.quoridor.match import MAX_VARIATIONS, SEATS, QuoridorMatch, Variations, players_of, read_variations, toward
+from src.web.quoridor.match import MAX_VARIATIONS, SEATS, QuoridorMatch, Variations, players_of, read_variations
 from src.web.quoridor.page import QuoridorPage
-from src.web.quoridor.searches import Budget, Judgment, deepen, from_search, judge
+from src.web.quoridor.searches import Budget, from_search
 from src.web.saved_games import SavedGame
 from tests.web.inner import in_tab
 
@@ -184,9 +186,20 @@ def test_a_game_is_read_as_it_was_written():
 
 
 @pytest.mark.parametrize(
+    "text", ["e2 e8 e3 e3h", "1. e2 e8 2. e3 e3h", "1.E2 E8 2.E3 E3H", "1 e2 e8\n2 e3 e3h", "moves e2, e8; e3, e3h"]
+)
+def test_a_list_of_moves_is_read_with_and_without_numbers(text: str):
+    match = QuoridorMatch(GAME, START)
+    match.read(text)
+    assert match.names() == ["e2", "e8", "e3", "e3h"]
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "six words"),
+        ("", "paste a list of moves"),
+        ("hello", "move 1 of the list, hello is not a move"),
+        ("e7 e9", "move 2 of the list, e9: your pawn cannot go there in one move"),
         ("e1 e9 10 10 0", "5 words"),
         ("e1 e1 10 10 0 -", "one cell"),
         ("e1 e9 9 9 0 e3h,e3v", "overlaps or crosses"),
@@ -227,7 +240,7 @@ def test_an_evaluation_is_for_player_1():
     assert (first.text, second.text) == ("Player 2 is ahead (13 after search)", "Player 1 is ahead (13 after search)")
     assert (first.parts["path"], second.parts["path"]) == (-10, 10)
     assert from_search(info | {"score": "win-in-3"}, 1).share == 0
-    assert from_search(info | {"score": "loss-in-4"}, 1) == (1.0, "Player 1 wins within 4 plies", second.parts)
+    assert from_search(info | {"score": "loss-in-4"}, 1) == (1.0, "Player 1 wins within 4 moves", second.parts)
 
 
 def test_factors_add_up():

@@ -75,6 +75,25 @@ def review_a_blunder(browser: Browser) -> None:
     browser.wait_text(".qr-comment", "e6 was a blunder: it cost 100% of the winning chances, e8 was better.")
 
 
+def test_a_mistake_is_practiced_until_a_better_move_is_found(browser: Browser):
+    begin(browser, "you", "you")
+    assert not browser.find(".qr-practice").is_enabled()
+    review_a_blunder(browser)
+    browser.click(".qr-practice")
+    browser.wait_text(".headline", "Position after move 2 of 6")
+    browser.wait_text(".note", "Find a better move than e6.")
+    browser.click("[data-id='e6'] .hit")
+    browser.wait_text(".lab-say", "E6 costs 100% of the winning chances: try another move")
+    browser.click("[data-id='e8'] .hit")
+    browser.wait_text(".headline", "Variation")
+    browser.wait_text(".note", "Right.")
+    browser.wait_text(".qr-comment", "e8 was the best move.")
+    browser.click(".qr-return")
+    browser.press(Keys.END)
+    browser.wait_text(".headline", "Player 2 wins")
+    assert "better" not in browser.text(".note")
+
+
 def test_a_game_is_won_by_mouse_keys_and_hints_and_reviewed(browser: Browser):
     """Against a player without a wall or a choice, who is never in the way of what is played here."""
     begin(browser, "you", "runner")

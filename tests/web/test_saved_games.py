@@ -181,21 +181,36 @@ def test_a_new_game_over_an_unfinished_one_can_be_undone(browser: Browser):
     assert browser.driver.current_url.endswith(second)
 
 
-def test_a_game_opened_twice_goes_two_ways(browser: Browser):
-    address, tab = begin(browser), browser.tab
-    browser.new_tab(address)
+def test_tabs_of_one_game_follow_each_other(browser: Browser):
+    address, first = begin(browser), browser.tab
+    second = browser.new_tab(address)
     browser.until(lambda: stones(browser) == "....X....", "the same game")
     browser.click("[data-id=cell-0]")
     browser.wait_text(".headline", "Your turn: X")
-    browser.go_to(tab)
+    browser.go_to(first)
+    browser.until(lambda: stones(browser) == "O...X....", "the move of the other tab")
     browser.click("[data-id=cell-8]")
-    browser.wait_text(".lab-say", "continued in another tab")
-    own = wait_address(browser, "/tictactoe")
-    assert own != address
-    browser.open(address)
-    browser.until(lambda: stones(browser) == "O...X....", "the game of the other tab")
-    browser.open(own)
-    browser.until(lambda: stones(browser) == "....X...O", "the game of this tab")
+    browser.press("[")
+    browser.press("[")
+    browser.wait_text(".headline", "Position after move 1 of 3")
+    browser.go_to(second)
+    browser.until(lambda: stones(browser) == "O...X...X", "the reply")
+    browser.press("u")
+    browser.until(lambda: stones(browser) == "O...X....", "the move to be taken back")
+    browser.click("[data-id=cell-1]")
+    browser.click("[data-id=cell-2]")
+    browser.choose(".choose-o", "Random")
+    browser.until(lambda: stones(browser) == "." * 9, "a new game")
+    browser.go_to(first)
+    browser.wait_text(".headline", "Position after move 1 of 4")
+    assert stones(browser) == "....X....", "an earlier position stays on the board"
+    browser.click("[data-id=cell-8]")
+    browser.wait_text(".lab-say", "This is an earlier position")
+    for _ in range(3):
+        browser.press("]")
+    browser.until(lambda: stones(browser) == "OXO.X....", "the latest position")
+    assert browser.driver.current_url.endswith(address)
+    assert "own" not in browser.text(".lab-say"), "nothing forked"
 
 
 def test_what_cannot_be_replayed_is_reported(browser: Browser, scratch: Path):

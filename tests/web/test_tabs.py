@@ -4,6 +4,7 @@ The server runs in this process, to be looked into. It cannot be started twice, 
 """
 
 import gc
+import re
 import threading
 import weakref
 from collections.abc import Iterator
@@ -33,6 +34,7 @@ from tests.waiting import PATIENCE
 from tests.web.browser import Browser
 from tests.web.inner import SLOW, TestLab, Thinker, serving_inside
 from tests.web.slow_page import page as slow_page
+from tests.web.test_tictactoe import stones
 
 GAMES = {
     "/tictactoe?x=you&o=you": "src.web.tictactoe.page.TicTacToePage",
@@ -381,6 +383,94 @@ def test_a_slow_disk_blocks_no_page_and_keeps_the_order(inner: Browser, monkeypa
     assert (saved.moves, saved.revision) == ([4, 0], 2), "the second write continues the first"
     assert inner.driver.current_url.endswith(saved.address)
     assert len(page.services.games.latest(999)) == before + 2, "one for each tab"
+
+
+def test_two_tabs_that_move_at_once_are_told_of_the_fork(inner: Browser, monkeypatch: pytest.MonkeyPatch):
+    writing, released, save = threading.Event(), threading.Event(), GameStore.save
+
+    def save_slowly(store: GameStore, game: SavedGame, key: str | None = None) -> str:
+        writing.set()
+        released.wait(2 * PATIENCE)
+        return save(store, game, key)
+
+    inner.open("/tictactoe?x=you&o=you")
+    inner.click("[data-id=cell-4]")
+    inner.until(lambda: "/tictactoe/" in inner.driver.current_url, "the address of the game")
+    address, first = inner.driver.current_url, inner.tab
+    second = inner.new_tab(address.removeprefix(inner.address))
+    inner.wait_text(".headline", "Your turn: O")
+    monkeypatch.setattr(GameStore, "save", save_slowly)
+    try:
+        inner.click("[data-id=cell-0]")
+        assert writing.wait(PATIENCE)
+        inner.go_to(first)
+        inner.click("[data-id=cell-8]")
+        inner.wait_text(".headline", "Your turn: X")
+    finally:
+        released.set()
+    inner.wait_text(".lab-say", "Your move began a game of its own")
+    assert stones(inner) == "....X...O"
+    assert inner.driver.current_url != address
+    inner.click(".lab-say a")
+    inner.until(lambda: stones(inner) == "O...X....", "the game of the other tab")
+    assert inner.driver.current_url == address
+    inner.go_to(second)
+    assert stones(inner) == "O...X....", "it has nothing to do with the fork"
+
+
+def test_one_of_two_tabs_lets_the_agent_move_also_after_the_other_is_closed(inner: Browser):
+    thinker, first = TestLab.thinker, inner.tab
+    thinker.asked.clear()
+    thinker.released.clear()
+    try:
+        inner.open("/tictactoe?x=you&o=minimax")
+        player = inner.new_tab("/tictactoe?x=you&o=minimax")
+        inner.click("[data-id=cell-4]")
+        assert thinker.asked.wait(PATIENCE)
+        inner.until(lambda: "/tictactoe/" in inner.driver.current_url, "the address of the game")
+        address = inner.driver.current_url.removeprefix(inner.address)
+        thinker.asked.clear()
+        inner.go_to(first)
+        inner.open(address)
+        inner.wait_text(".headline", "to move")
+        assert not thinker.asked.is_set(), "it watches"
+        inner.go_to(player)
+        inner.driver.close()
+        inner.go_to(first)
+        assert thinker.asked.wait(PATIENCE), "it takes over"
+    finally:
+        thinker.released.set()
+    inner.wait_text(".headline", "Your turn: X")
+    inner.until(lambda: len(stones(inner).replace(".", "")) == 2, "one reply")
+    assert not inner.text(".lab-say"), "nothing forked"
+
+
+@pytest.mark.parametrize(
+    ("path", "first", "second", "shown"),
+    [
+        ("/minesweeper?board=9x9x10", "[data-id=cell-40]", ".step", "[aria-label$=': hidden']"),
+        ("/quoridor?first=you&second=you", "[data-id=e2] .hit", "[data-id=e8] .hit", ".qr-move"),
+        ("/deployment?player_1=human&player_2=human", "[data-part=rest]", "[data-part=undo]", ".token"),
+        ("/play/nim?first=you&second=you", ".gp-legal button", ".gp-legal button", ".gp-moves button"),
+    ],
+)
+def test_every_game_is_followed_by_other_tabs(inner: Browser, path: str, first: str, second: str, shown: str):
+    count = lambda: len(inner.all(shown))  # noqa: E731
+    inner.open(path)
+    inner.wait_text(".headline", " ")
+    player, before = inner.tab, count()
+    inner.click(first)
+    inner.until(lambda: re.search(r"/[0-9a-f]{12}$", inner.driver.current_url), "the address of the game")
+    inner.until(lambda: count() != before, "the move")
+    game, after = inner.driver.current_url.removeprefix(inner.address), count()
+    watcher = inner.new_tab(game)
+    inner.until(lambda: count() == after, "the game")
+    inner.go_to(player)
+    inner.click(second)
+    inner.until(lambda: count() != after, "the second move")
+    after = count()
+    inner.go_to(watcher)
+    inner.until(lambda: count() == after, "the same move")
 
 
 def test_a_saved_game_is_not_changed_before_it_is_loaded(inner: Browser, monkeypatch: pytest.MonkeyPatch):

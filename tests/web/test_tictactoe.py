@@ -66,6 +66,15 @@ def test_taking_back_leads_to_the_last_turn_of_a_person():
     assert watched.moves == [0]
 
 
+def test_a_match_follows_another_from_the_first_move_that_differs():
+    game = match(0, 1)
+    for move, note in ((4, {"rule": "greedy"}), (0, None), (8, None)):
+        game.play(move, note)
+    game.follow(None, [4, 1])
+    assert (game.state, game.moves) == (".O..X....", [4, 1])
+    assert game.notes == [{"rule": "greedy"}, None], "what is known about the moves in common stays"
+
+
 @pytest.mark.parametrize("moves", [[4, 4], [99], ["4"], [True], [{}]])
 def test_saved_moves_that_cannot_be_played_are_refused(moves: list[object]):
     game = match(0)
@@ -78,7 +87,7 @@ def test_every_agent_tells_its_choice_in_a_sentence():
     table = {"rule": "greedy", "transform": "Rot180", "move": 4, "best_q": -0.0}
     assert comment(table) == "It uses its table. Looked up rotated by 180°, the best move has the value 0."
     search = {"score": "win-in-3", "depth": 3, "nodes": 60, "line": "4,0,8", "static": 0}
-    assert comment(search) == "It sees a win in 3, 3 plies deep in 60 positions: 4 0 8."
+    assert comment(search) == "It sees a win in 3, 3 moves deep in 60 positions: 5 1 9."
     assert comment(search | {"score": "-12"}).startswith("It sees a score of -12,")
     assert comment(AGENT.decide(GAME, "XX.OO....", np.random.default_rng(0)).info).startswith(
         "It values the position at 1,"
@@ -112,9 +121,9 @@ def over(browser: Browser) -> bool:
 def test_a_game_to_the_end_with_undo_and_values(browser: Browser):
     browser.open("/tictactoe?o=minimax")
     browser.wait_text(".headline", "Your turn: X")
-    browser.press("0")
+    browser.press("1")
     browser.until(lambda: stones(browser).count("O") == 1, "the answer")
-    assert browser.attributes("[data-id=cell-0]", "aria-label") == ["cell 0, X"], "a cell is called as the engine does"
+    assert browser.attributes("[data-id=cell-0]", "aria-label") == ["cell 1, X"], "cells are numbered from 1"
     browser.click(".undo")
     browser.until(lambda: stones(browser) == "." * 9, "the empty board")
     browser.choose(".choose-values", "Q-table experiments/tictactoe_qlearning")

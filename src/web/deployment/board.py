@@ -9,12 +9,12 @@ from html import escape
 from math import hypot, sqrt
 from typing import NamedTuple
 
+from ...envs.deployment.odds import Odds, Range
 from ...envs.deployment.rules.hexgrid import neighbors
 from ...envs.deployment.rules.scenario import Board, Hex, Profile, Scenario
 from ...envs.deployment.rules.state import GameState, Unit
 from ...envs.deployment.step_report import StepReport
 from .advice import Choice
-from .odds import Odds, Range
 
 SIZE = 20.0  # circumradius of a hex
 HALF = SIZE * sqrt(3) / 2  # inradius

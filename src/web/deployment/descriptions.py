@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping
 from html import escape
 from typing import NamedTuple
 
+from ...envs.deployment.odds import Odds
 from ...envs.deployment.rules.deployment import why_not_undeploy
 from ...envs.deployment.rules.dice import NEVER
 from ...envs.deployment.rules.state import GameState, Unit
@@ -12,7 +13,6 @@ from ...envs.deployment.rules.world import PHASES
 from ...envs.deployment.step_report import Dice, StepReport
 from .board import FIELDS, HEX_PATH, badge
 from .match import DeploymentMatch
-from .odds import Odds
 
 STAGES = ("hit", "wound", "save")
 HEADS = ("unit", "", "hp", "M", "T", "Sv", "OC", "hex", "")

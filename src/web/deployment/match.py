@@ -166,9 +166,7 @@ class DeploymentMatch(Match[GameState, Command, StepReport]):
         """Undo the latest step of a person."""
         refusal = self.why_not_take_back()
         require(refusal is None, refusal or "")
-        reports = self.notes[:-1]
-        self.begin(self._new, self.moves[:-1])
-        self.notes = reports
+        self.cut(len(self.moves) - 1)
 
     def place_rest(self) -> None:
         """Place the remaining units on the front line while it is this player's turn."""

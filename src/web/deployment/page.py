@@ -13,6 +13,7 @@ from starlette.requests import Request
 from ...core.errors import UserError, require
 from ...core.play.agent import NOTHING
 from ...envs.deployment.game import DeploymentGame
+from ...envs.deployment.odds import range_of, targets
 from ...envs.deployment.rules.deployment import why_not_confirm, why_not_pass, why_not_undeploy
 from ...envs.deployment.rules.scenario import Hex
 from ...envs.deployment.step_report import Command
@@ -27,7 +28,6 @@ from .advice import AdvicePanel, Advisor, Suggestion
 from .board import Marks
 from .match import DeploymentMatch, warm_up
 from .match_setup import MatchSetup
-from .odds import range_of, targets
 from .panels import KEYS, Log, NewGame, Roster
 
 Option = TypeVar("Option")
@@ -108,14 +108,14 @@ class DeploymentPage(GamePage[DeploymentMatch]):
         with self.actions:
             self._add_buttons(new_game)
         with self.details:
-            self.last = ui.html(sanitize=False).classes("dp-last").props('data-part="last"')
-            self.advice.add_panel()
-            self.card = ui.html(sanitize=False).props('data-part="card"')
-            self.odds = ui.html(sanitize=False).props('data-part="odds"')
             self.rosters = []
             for player in (1, 2):
                 units = [unit for unit in match.state.units.values() if unit.player == player]
                 self.rosters.append(Roster(player, units, self.choose_unit, self.take_back_unit))
+            self.last = ui.html(sanitize=False).classes("dp-last").props('data-part="last"')
+            self.advice.add_panel()
+            self.card = ui.html(sanitize=False).props('data-part="card"')
+            self.odds = ui.html(sanitize=False).props('data-part="odds"')
             self.tables = []
             for player in (1, 2):
                 with ui.element("div").classes("dp-scroll").props(f'data-part="units-{player}"'):
@@ -156,6 +156,7 @@ class DeploymentPage(GamePage[DeploymentMatch]):
             _add_button("New game", "casino", new_game.open, "new")
             self.again_button = _add_button("Again", "replay", new_game.again, "again")
             self.advice.add_switch()
+            self.add_share_button()
             with ui.element("div").classes("dp-zoom").props('role=group aria-label="zoom"'):
                 for icon, by, label in ZOOM_BUTTONS:
                     button = ui.button(icon=icon).props(f'outline dense data-zoom="{by}" title="{label}"')
@@ -192,7 +193,16 @@ class DeploymentPage(GamePage[DeploymentMatch]):
         self.refresh()
 
     async def show(self, moved: bool = False) -> None:
-        self.draw(moved)
+        self.refresh(moved)
+
+    async def play_agents(self) -> None:
+        """Agents play at the pace of the timer."""
+        self.refresh()
+
+    def give_way(self) -> None:
+        super().give_way()
+        self.playing = bool(self.match.human_seats)
+        self.refresh()
 
     def draw(self, is_new: bool = False) -> None:
         state, match, now = self.state, self.match, self.now
@@ -384,6 +394,7 @@ class DeploymentPage(GamePage[DeploymentMatch]):
 
     def toggle(self) -> None:
         self.playing = not self.playing
+        self.shared.lead(self)
         self.refresh()
 
     def set_pace(self, seconds: object) -> None:
@@ -392,7 +403,7 @@ class DeploymentPage(GamePage[DeploymentMatch]):
         self.pace.value = self.timer.interval  # reset the toggle after an invalid value
 
     async def tick(self) -> None:
-        if self.playing and self.ply is None:
+        if self.playing and self.ply is None and self.leads:
             await self._advance(BLITZ_STEPS if self.timer.interval < BLITZ else 1)
 
     async def step(self) -> None:
@@ -402,6 +413,7 @@ class DeploymentPage(GamePage[DeploymentMatch]):
             over = self.match.is_over
             raise UserError("the game is over: start a new one" if over else "it is your turn, not an agent's")
         else:
+            self.shared.lead(self)
             await self._advance(1)
 
     async def _advance(self, count: int) -> None:

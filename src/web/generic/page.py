@@ -67,7 +67,6 @@ class GenericPage(GamePage[GameMatch]):
         super().__init__(visit, players, {name: DEFAULTS[name] for name in self.seats})
         self.agents = AgentCache(visit.services, game, players)
         self.match = self.new_match()
-        self.shortcuts |= {"u": self.take_back, "n": self.new_game}
         self.add_layout()
         with self.stage:
             self.board = ui.html(sanitize=False)

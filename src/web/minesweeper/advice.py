@@ -146,7 +146,8 @@ class Mistake(NamedTuple):
 def find_mistakes(match: MinesweeperMatch) -> list[Mistake]:
     """Return the mistakes of a match, by the exact solver."""
     found = []
-    for number, (view, cell) in enumerate(zip(match.views(), match.moves, strict=False), 1):
+    for number, (state, cell) in enumerate(zip(match.states(), match.moves, strict=False), 1):
+        view = match.game.view(state)
         if cell >= match.game.cells or (view.visible < 0).all():
             continue  # a flag, or the first reveal
         chances = analyze(view.visible, view.mines).mine_probability.ravel()

@@ -2,20 +2,24 @@
 
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, date, datetime
 from typing import Any
 
 import numpy as np
 
 from ...core.errors import UserError, require
+from ...core.seeding import generator
 from ...envs.minesweeper.game import Minesweeper, Position, View
-from ...envs.minesweeper.rules import clicked_cells, neighbors, require_flaggable
+from ...envs.minesweeper.rules import clicked_cells, require_flaggable
 from ...envs.minesweeper.solver import no_guess_board
 from ...envs.minesweeper.variant import FLAGGED, HIDDEN, MINE
 from ..match import SeededMatch
 
 MAX_TRIES = 2000  # boards to generate until one needs no guess
 MAX_ROWS, MAX_COLS = 40, 60
+DAILY = "16x16x40"  # the size of the board of a day
 BOARDS = {
     "8x8x10": "8 by 8, 10 mines",
     "9x9x10": "9 by 9, 10 mines",
@@ -25,7 +29,17 @@ BOARDS = {
 
 
 def read_size(text: str) -> tuple[int, int, int]:
-    """Parse rows, columns and mines from a text such as 16x30x99; raise `UserError` if it is invalid."""
+    """Parse rows, columns and mines from a text such as 16x30x99; raise `UserError` if it is invalid.
+
+    The board of a day has its date behind it: 16x16x40@2026-01-31.
+    """
+    text, _, day = text.partition("@")
+    if day:
+        require(text == DAILY, f"the board of a day has the size {DAILY}, not {text[:20]}")
+        with suppress(ValueError):
+            require(date.fromisoformat(day) <= datetime.now(UTC).date(), f"the board of {day} is not there yet")
+            day = ""
+        require(not day, f"{day[:20]!r} is not a day: expected a date such as 2026-01-31")
     found = re.fullmatch(r"(\d{1,4})x(\d{1,4})x(\d{1,4})", text, re.ASCII)
     if found is None:
         raise UserError(f"{text!r} is not a board size: expected ROWSxCOLUMNSxMINES, such as 16x30x99")
@@ -36,6 +50,11 @@ def read_size(text: str) -> tuple[int, int, int]:
     )
     Minesweeper(rows, cols, mines)
     return rows, cols, mines
+
+
+def today() -> str:
+    """Return the board of today in UTC, which is the same for everybody."""
+    return f"{DAILY}@{datetime.now(UTC).date()}"
 
 
 class Stopwatch:
@@ -66,12 +85,16 @@ class MinesweeperMatch(SeededMatch[Position, int, None]):
 
     game: Minesweeper
 
-    def __init__(self, rows: int, cols: int, mines: int, rng: np.random.Generator, no_guess: bool) -> None:
-        game = Minesweeper(rows, cols, mines)
-        self.no_guess, self._rng = no_guess, rng
+    def __init__(self, board: str, rng: np.random.Generator, no_guess: bool) -> None:
+        """`board` is a text for `read_size`; the one of a day needs no guess, and everybody begins at its center."""
+        rows, cols, mines = read_size(board)
+        game, day = Minesweeper(rows, cols, mines), board.partition("@")[2]
+        self.first = rows // 2 * cols + cols // 2 if day else None
+        self.no_guess = no_guess or bool(day)
+        self._rng = generator(date.fromisoformat(day).toordinal(), "daily board") if day else rng
         self._mines: list[int] | None = None  # of a board without a guess, once its first cell is revealed
         self.help = ""  # the player had a "hint" or odds, has "seen" the board before, or an "agent" made a move
-        super().__init__(game, rng, human_seats={0})
+        super().__init__(game, self._rng, human_seats={0})
 
     @property
     def start(self) -> Any:
@@ -118,13 +141,6 @@ class MinesweeperMatch(SeededMatch[Position, int, None]):
         """(rows, cols) bool, shown when the game is over."""
         return (self.state.boards.number[0] == MINE).reshape(self.game.rows, self.game.cols)
 
-    def views(self) -> Iterator[View]:
-        """Yield the view before each move, replayed on a state of their own; each is valid until the next."""
-        state = self._new()
-        for move in self.moves:
-            yield self.game.view(state)
-            state = self.apply(state, move)
-
     def value(self, cell: int) -> int:
         return int(self.state.boards.visible[0, cell])
 
@@ -132,6 +148,7 @@ class MinesweeperMatch(SeededMatch[Position, int, None]):
         """Reveal a cell, or the neighbors of a number (chord), until the game ends."""
         if self.is_over:
             self.play(cell)  # raises `UserError`
+        require(self.started or self.first in (None, cell), "everybody begins this board at the marked cell")
         for other in clicked_cells(self.view.visible, cell):
             if not self.is_over and self.value(other) == HIDDEN:
                 self.play(other)
@@ -156,22 +173,3 @@ class MinesweeperMatch(SeededMatch[Position, int, None]):
             if state.boards.visible[0, cell] == HIDDEN and game.outcome(state) is None:
                 state = game.play(state, game.cells + cell)
         return state
-
-
-def count_3bv(mines: np.ndarray) -> int:
-    """Return how many clicks reveal all safe cells of (rows, cols) bool: openings, and numbers beside none."""
-    rows, cols = mines.shape
-    near = [cells[:degree] for cells, degree in zip(*neighbors(rows, cols), strict=True)]
-    numbers = [np.count_nonzero(mines.flat[near[cell]]) for cell in range(mines.size)]
-    open_, clicks = mines.ravel().copy(), 0  # mines count as open
-    for start in [cell for cell in range(mines.size) if numbers[cell] == 0]:
-        if open_[start]:
-            continue
-        clicks += 1
-        open_[start], pending = True, [start]
-        while pending:
-            cell = pending.pop()
-            if numbers[cell] == 0:
-                pending += [int(other) for other in near[cell] if not open_[other]]
-                open_[near[cell]] = True
-    return clicks + int(np.count_nonzero(~open_))

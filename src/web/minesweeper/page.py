@@ -10,6 +10,7 @@ from nicegui import background_tasks, ui
 from starlette.requests import Request
 
 from ...core.errors import UserError, require
+from ...envs.minesweeper.difficulty import count_3bv
 from ...envs.minesweeper.game import View
 from ...envs.minesweeper.variant import FLAGGED, HIDDEN
 from .. import shell
@@ -18,10 +19,11 @@ from ..event_loop import in_thread
 from ..game_page import GamePage, Visit, read_visit
 from ..match_panel import HistoryBar, Result
 from ..players import Player, chosen
+from ..saved_games import SavedGame
 from ..services import Services, runs_of
 from . import PAGE, advice, board
 from .advice import EXACT, NONE, Advice, Advisor, Mistake, odds_sources, players_of
-from .match import MinesweeperMatch, Stopwatch, count_3bv, read_size
+from .match import MinesweeperMatch, Stopwatch, read_size
 from .panels import GUESSING, Editor, Panel, count_game, custom_position, describe_consistency, show_statistics
 
 DEFAULTS = {"board": "9x9x10", "guess": "luck", "odds": NONE, "agent": EXACT}
@@ -36,7 +38,7 @@ async def build(services: Services, request: Request) -> None:
 
 def prepare(services: Services) -> None:
     """Load the compiled solver."""
-    match = MinesweeperMatch(9, 9, 10, np.random.default_rng(0), no_guess=True)
+    match = MinesweeperMatch("9x9x10", np.random.default_rng(0), no_guess=True)
     match.click(40)
     Advisor(services, players_of([]), 9, 9).advise(EXACT, match.view, np.random.default_rng(0))
 
@@ -52,6 +54,7 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         super().__init__(visit, players, DEFAULTS)
         self.rng = self.services.rng()
         self.has_match = False  # the match exists
+        self._begun: dict[str, str] = {}  # its choices
         self.custom: View | None = None  # a position set up by hand
         self.advice: Advice | None = None
         self.mistakes: list[Mistake] | None = None  # of a match that is over, once they are found
@@ -82,10 +85,11 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
             self.clock = _count("timer", "seconds since the first reveal").classes("ms-clock")
         with self.stage:
             self.board = Clickable(board.draw(np.full((rows, cols), HIDDEN, np.int8)), self._picked)
-        with self.actions, ui.row().classes("gap-2"):
+        with self.actions, ui.row().classes("gap-2 items-center"):
             ui.button("New board", icon="replay", on_click=self.new_game).classes("new-game")
             again = ui.button("Same board again", icon="refresh", on_click=self.same_board)
             self.again = again.props("outline").classes("same-board")
+            self.add_share_button()
         with self.details:
             self.editor = Editor(self.show_position, partial(self.show_position, None))
         self.panel = Panel(self, self.hint, self.step, self.play_on, self.edit_position)
@@ -95,8 +99,11 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
             self.flagging.tooltip("a click or tap plants a flag, a right click or long press reveals")
         self.busy.on_change = self._keep_time
         shell.prevent_scrolling()
-        ui.timer(0.5, lambda: self.clock.set_text(f"{self.seconds:.0f}" if self.custom is None else "-"))
+        ui.timer(0.5, self._show_clock)
         ui.keyboard(self.key)
+
+    def _show_clock(self) -> None:
+        self.clock.text = f"{self.seconds:.0f}" if self.custom is None else "-"
 
     async def do(self, work: Callable[[], Awaitable[None] | None] = lambda: None) -> None:
         """Handle one request after the previous ones, and show its result; raise its error."""
@@ -141,23 +148,37 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
     async def _begin(self) -> None:
         if self._examination is not None:
             self._examination.cancel()  # else the clock would wait for it
-        size, no_guess = read_size(self.setup["board"]), self.setup["guess"] == "none"
-        begun = {name: self.setup[name] for name in ("board", "guess")}
-        self.match = await self.busy.do(MinesweeperMatch, *size, self.services.rng(), no_guess)
+        begun, no_guess = {name: self.setup[name] for name in ("board", "guess")}, self.setup["guess"] == "none"
+        is_seen = self.has_match and self.match.first is not None and self.match.started and begun == self._begun
+        self.match = await self.busy.do(MinesweeperMatch, begun["board"], self.services.rng(), no_guess)
+        self.match.help = "seen" if is_seen else ""
         self._begun, self.ply, self.has_match = begun, None, True
-        saved, self.saved = self.saved, None
+        saved = self.saved
+        await self.load_saved()
         if saved is not None:
-            await self.busy.do(self.begin_saved, saved)
             away = time.time() - saved.updated if self.match.started and not self.match.is_over else 0.0
             self.stopwatch = Stopwatch(saved.seconds + away)  # a refresh does not stop the clock
         self._is_counted = self.match.is_over
         self._keep_time(self.busy.working)
-        show_statistics(self.setup["board"], no_guess)
+        show_statistics(begun["board"] if self.match.first is None else "of a day", self.match.no_guess)
         self.custom, self.advice, self.queued, self.mistakes = None, None, [], None
         self.playing = False
         if self.cursor is not None and self.cursor >= self.match.game.cells:
             self.cursor = None
         self.editor.edit(None)
+
+    async def follow(self, game: SavedGame) -> None:
+        await self.do(lambda: super(MinesweeperPage, self).follow(game))
+
+    def adopt(self, game: SavedGame) -> None:
+        super().adopt(game)
+        self.advice, self.queued, self._is_counted = None, [], self._is_counted or self.match.is_over
+        self.stopwatch = Stopwatch(game.seconds)
+        self._keep_time(self.busy.working)
+
+    def give_way(self) -> None:
+        super().give_way()
+        self.playing = False
 
     @property
     def match_setup(self) -> dict[str, str]:
@@ -188,7 +209,8 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
             self.editor.edit(self.custom)
             return
         match = self._game()
-        if match.is_over or self.ply is not None or (button == RIGHT and match.value(cell) >= 0):
+        require(self.ply is None or match.is_over, "this is an earlier position: return to the latest one to move")
+        if match.is_over or (button == RIGHT and match.value(cell) >= 0):
             return  # harmless
         self.advice, self.queued = None, []
         if self.flagging.value and match.value(cell) < 0:
@@ -235,6 +257,11 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         """Wait no longer for what belongs to the previous position, so that the clock goes on."""
         super().cancel_decisions()
         self.panel.hint.cancel()
+
+    async def review(self) -> None:
+        """Show the position before the first mistake of a game that was lost, or else before its last move."""
+        first = self.mistakes[0].number if self.mistakes else len(self.match.moves)
+        await self.look_at(first - 1 if self.match.outcome == -1 else 0)
 
     async def look_at(self, ply: int) -> None:
         if self.custom is None and self.has_match:
@@ -327,6 +354,7 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         visible = np.where(self.match.mines, FLAGGED, view.visible) if outcome == 1 else view.visible
         self.board.draw(board.draw(visible, self._marks(odds, over)))
         self.show_match_panel()
+        self._show_clock()
         self.again.set_enabled(self.match.started)
         self.panel.legend.classes(remove="on", add=None if odds is None else "on")
         self.left.text = str(self.custom.mines if self.custom else 0 if outcome == 1 else self.match.mines_left)
@@ -340,6 +368,8 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
             words = await self.busy.do(advice.describe_loss, self.match) if lost else ""
             return None, f"{words} {advice.describe_mistakes(self.mistakes or (), len(self.match.moves))}".strip()
         text = await self.busy.do(describe_consistency, view) if self.custom else str(self._mistake or "")
+        if self.custom is None and self.match.first is not None and not self.match.started:
+            text = "The same board for everybody, until midnight UTC. It needs no guess. Begin at the marked cell."
         if source == NONE or view.over:
             return None, text
         self._note_help("hint")
@@ -369,7 +399,8 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         return next((one for one in self.mistakes or () if self.custom is None and one.number == self.now + 1), None)
 
     def _marks(self, odds: np.ndarray | None, over: bool) -> board.Marks:
-        shown = self.advice or Advice(self._mistake.safe if self._mistake else None, "")
+        begins = None if self.custom or self.match.started else self.match.first
+        shown = self.advice or Advice(self._mistake.safe if self._mistake else begins, "")
         return board.Marks(
             odds=odds,
             hint=None if shown.action is None else shown.action % self._view().visible.size,
@@ -393,7 +424,8 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
             return "A position set up by hand"
         if self.ply is not None or self.match.is_over:
             return super().headline()
-        return "Playing" if self.match.started else "Reveal any cell"
+        begins = "Reveal any cell" if self.match.first is None else "The board of the day"
+        return "Playing" if self.match.started else begins
 
     def result_detail(self) -> str:
         left = np.count_nonzero((self.match.view.visible < 0) & ~self.match.mines)

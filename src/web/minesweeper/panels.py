@@ -16,7 +16,7 @@ from ..game_page import GamePage
 from ..match_panel import HintButton, Work
 from .advice import odds_sources
 from .board import LEGEND
-from .match import BOARDS, MAX_COLS, MAX_ROWS, MinesweeperMatch, read_size
+from .match import BOARDS, MAX_COLS, MAX_ROWS, MinesweeperMatch, read_size, today
 
 BRUSHES = {sign: value for value, sign in SIGNS.items()}
 NAMES = BRUSHES | {".": "hidden", "F": "flag"}
@@ -36,7 +36,7 @@ _TABLE = "<dl>" + "".join(
     )
 ) + "</dl>"  # fmt: skip
 STATISTICS_MEANING = (
-    "Games on this board without hints or odds, kept in this browser. 3BV: the clicks that the board needs."
+    "Games on such boards without hints or odds, kept in this browser. 3BV: the clicks that a board needs."
 )
 
 
@@ -74,9 +74,10 @@ class Panel:
         self._play.text, self._play.icon = ("Pause", "pause") if playing else ("Play on", "play_arrow")
 
     def _board_options(self) -> dict[str, str]:
-        current = self._page.setup["board"]
-        rows, cols, mines = read_size(current)
-        return {current: f"{rows} by {cols}, {mines} mines"} | BOARDS | {CUSTOM: "Another size …"}
+        current, daily = self._page.setup["board"], today()
+        (rows, cols, mines), day = read_size(current), current.partition("@")[2]
+        named = {current: f"{rows} by {cols}, {mines} mines{day and f', of {day}'}"}
+        return named | {daily: "Today's board, without a guess"} | BOARDS | {CUSTOM: "Another size …"}
 
     async def _board_chosen(self, event: events.ValueChangeEventArguments) -> None:
         size = await self._ask_size() if event.value == CUSTOM else str(event.value)
@@ -107,7 +108,7 @@ class Panel:
 def _add_statistics() -> None:
     ui.run_javascript(shell.asset(__package__, "statistics.js"))
     with ui.element("section").classes("ms-statistics w-full").props('aria-label="statistics"'):
-        ui.html(_TABLE, sanitize=False)
+        ui.html(f"{_TABLE}<ol></ol>", sanitize=False)
         with ui.row().classes("w-full items-center no-wrap"):
             ui.label(STATISTICS_MEANING).classes("faint grow")
             reset = ui.button("Reset").props("flat no-caps").classes("reset-statistics")

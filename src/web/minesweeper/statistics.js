@@ -1,4 +1,5 @@
-// localStorage["minesweeper <board>"] = {games, wins, streak, longest, best: seconds, rate: 3BV per second}
+// localStorage["minesweeper <board>"] = {games, wins, streak, longest, best: seconds, rate: 3BV per second,
+// latest: [{won, seconds, at: milliseconds, game: its address}]}
 window.minesweeperStatistics = {
   key: null,
   read() { try { return JSON.parse(localStorage.getItem(this.key)) || {}; } catch { return {}; } },
@@ -8,7 +9,8 @@ window.minesweeperStatistics = {
     localStorage.setItem(this.key, JSON.stringify({
       games: count('games') + 1, wins: count('wins') + won, streak, longest: Math.max(streak, count('longest')),
       best: won ? Math.min(seconds, count('best') || Infinity) : count('best'),
-      rate: won ? Math.max(rate, count('rate')) : count('rate')}));
+      rate: won ? Math.max(rate, count('rate')) : count('rate'),
+      latest: [{won, seconds, at: Date.now(), game: location.pathname}, ...s.latest || []].slice(0, 10)}));
     this.show();
   },
   show() {
@@ -21,6 +23,13 @@ window.minesweeperStatistics = {
       const place = document.querySelector(`.ms-statistics [data-name=${name}]`);
       if (place) place.textContent = value;
     }
+    document.querySelector('.ms-statistics ol')?.replaceChildren(...(s.latest || []).map(game => {
+      const row = document.createElement('li'), link = document.createElement('a'), at = new Date(game.at);
+      link.href = String(game.game).startsWith('/minesweeper') ? game.game : '/minesweeper';
+      link.textContent = `${game.won ? 'Won' : 'Lost'} in ${Number(game.seconds).toFixed(2)} s`;
+      row.append(link, ` · ${at.toLocaleDateString([], {day: 'numeric', month: 'short'})}`);
+      return row;
+    }));
   },
   reset() { localStorage.removeItem(this.key); this.show(); },
 };

@@ -11,9 +11,9 @@ from ...core.play.game import Game
 from ...core.play.game_record import read_game, write_game
 from ...core.seeding import generator
 from ...envs.quoridor.game import Quoridor
-from ...envs.quoridor.notation import parse_move
-from ...envs.quoridor.rules import Position, free_walls
-from ..match import Match, SeededMatch
+from ...envs.quoridor.play_by_hand import read_moves
+from ...envs.quoridor.rules import Position
+from ..match import Match, SeededMatch, first_difference
 from ..players import HUMAN_PLAYER, LEVELS, YOU, Player, general_players, trained_players
 from ..services import FinishedRun, Services
 from .clock import NO_CLOCK
@@ -83,46 +83,17 @@ class QuoridorMatch(Match[Position, int, Mapping[str, Any]]):
         return write_game(self.game, self.at(0), self.moves)
 
     def read(self, text: str) -> None:
-        """Load a position in the notation of the engine, or a saved game."""
+        """Load a saved game, a position in the notation of the engine, or a list of moves, numbered or not."""
         require(len(text) <= MAX_TEXT, f"the text has {len(text)} characters: at most {MAX_TEXT} are allowed")
-        head, *rest = text.split() or [""]
-        if head == "start":
+        words = text.split()
+        require(bool(words), "paste a list of moves, such as e2 e8 e3 e3h, a saved game or a position")
+        if words[0] == "start":
             start, moves = read_game(self.game, text)
+        elif words[0] == "position" or [word.isdigit() for word in words[2:4]] == [True, True]:
+            start, moves = self.game.read_position(text.strip().removeprefix("position")), []
         else:
-            start, moves = self.game.read_position(" ".join(rest) if head == "position" else text), []
+            start, moves = self.at(0), read_moves(self.game, self.at(0), text)
         self.begin(lambda: start, moves)
-
-
-def why_not(game: Quoridor, state: Position, name: str) -> str | None:
-    """Return why a player cannot make a move, or None if it is legal; raise `UserError` if it is not a move."""
-    move = parse_move(game.size, name)
-    if any(game.turned(state, action) == move for action in game.legal_actions(state)):
-        return None
-    if move < game.cells:
-        return "your pawn cannot go there in one move"
-    if state.left[game.to_move(state)] == 0:
-        return "you have no walls left"
-    kind, spot = divmod(move - game.cells, game.blocks)
-    free = int(free_walls(game.board_of(state))[kind]) >> spot & 1
-    return "that wall would block the last path" if free else "another wall is in the way"
-
-
-def toward(game: Quoridor, state: Position, right: int, up: int) -> int | None:
-    """Return the legal pawn move in a direction, or None if there is none or more than one."""
-    origin_row, origin_col = divmod(state.pawns[game.to_move(state)], game.size)
-    straight: list[int] = []
-    diagonal: list[int] = []
-    for action in game.legal_actions(state):
-        move = game.turned(state, action)
-        if move >= game.cells:
-            continue
-        row, col = divmod(move, game.size)
-        north, east = row - origin_row, col - origin_col
-        along, across = north * up + east * right, north * right + east * up
-        if along > 0:
-            (diagonal if across else straight).append(action)
-    found = straight or diagonal
-    return found[0] if len(found) == 1 else None
 
 
 class Variations:
@@ -186,9 +157,3 @@ def read_variations(game: QuoridorMatch, value: Sequence[Any]) -> Variations:
     found = Variations(lines)
     found.names(game)  # raises if a move is illegal
     return found
-
-
-def first_difference(one: Sequence[int], other: Sequence[int]) -> int:
-    """Return the number of moves that two games have in common at their start."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((number for number, (left, right) in pairs if left != right), min(len(one), len(other)))

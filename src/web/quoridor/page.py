@@ -1,7 +1,8 @@
 """The page of Quoridor."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, Literal
 
@@ -12,13 +13,15 @@ from starlette.requests import Request
 from ...core.errors import UserError, require
 from ...envs.quoridor.agents import MasterAgent
 from ...envs.quoridor.game import Quoridor
+from ...envs.quoridor.play_by_hand import toward, why_not
 from .. import shell
 from ..clickable import RIGHT, TOUCH, Clickable, Pick, parse_id
 from ..event_loop import in_thread
 from ..game_page import GamePage, Visit, read_visit
-from ..match import SeededMatch
+from ..match import SeededMatch, first_difference
 from ..match_panel import HintButton, Result, result_for
 from ..players import AgentCache, Player, search_comment
+from ..saved_games import SavedGame
 from ..services import Services, runs_of
 from . import PAGE, panels
 from .board import Marks, Mode, draw
@@ -29,12 +32,9 @@ from .match import (
     SEATS,
     QuoridorMatch,
     Variations,
-    first_difference,
     players_of,
     read_variations,
     run_game,
-    toward,
-    why_not,
 )
 from .panels import Board, ThinkingRow, add_button
 from .review import ReviewPanel
@@ -100,11 +100,10 @@ class QuoridorPage(GamePage[QuoridorMatch]):
         self.mode, self.flipped = Mode.BOTH, False
         self.armed: str | None = None  # the wall that a second click places
         self.hints: tuple[str, ...] = ()
+        self.puzzle: int | None = None  # the number of the mistake for which a better move is to be found
         self.evaluation = Evaluation(0.5, "", {})
         self.shortcuts |= {
-            "u": self.take_back,
             "?": self.hint,
-            "n": self.new_game,
             "f": self.flip,
             "p": self.pause,
             "s": self.step,
@@ -167,7 +166,7 @@ class QuoridorPage(GamePage[QuoridorMatch]):
             delay.classes("qr-delay").props('label aria-label="seconds per move"')
 
     def _add_players(self) -> None:
-        with ui.row(wrap=False).classes("w-full gap-2"):
+        with ui.row().classes("w-full gap-2"):
             for seat, name in enumerate(SEATS):
                 self.dropdown(name, self.titles, f"Player {seat + 1}").classes(f"qr-seat qr-{name}")
         clock = self.setup["clock"].split(":")[0]
@@ -181,7 +180,9 @@ class QuoridorPage(GamePage[QuoridorMatch]):
         self.move_list = Clickable("", self.pick_ply).classes("w-full qr-movebox")
         self.return_button = add_button("Return to the game", "undo", self.leave_variation).classes("qr-return")
         self.variation_list = Clickable("", self.pick_variation).classes("w-full")
-        self.review_panel = ReviewPanel(self.analyst.judge, self.find_mistakes, self.pick_ply, self.redraw)
+        self.review_panel = ReviewPanel(
+            self.analyst.judge, self.find_mistakes, self.practice, self.pick_ply, self.redraw
+        )
         typed = ui.input("Type a move", placeholder="e2 or e3h").props("dense outlined").classes("w-full qr-typed")
 
         async def play_typed() -> None:
@@ -190,7 +191,9 @@ class QuoridorPage(GamePage[QuoridorMatch]):
 
         typed.on("keydown.enter", play_typed)
         with ui.expansion("Position and game as text", icon="content_paste").classes("w-full qr-texts"):
-            text = ui.textarea(placeholder="paste a position or a saved game").props("outlined dense")
+            text = ui.textarea(placeholder="paste moves such as e2 e8 e3 e3h, a saved game or a position").props(
+                "outlined dense"
+            )
             text.classes("w-full qr-text")
 
             def copy(words: str) -> None:
@@ -271,7 +274,9 @@ class QuoridorPage(GamePage[QuoridorMatch]):
         if not self.ready.is_set():
             return "Loading the engine; the first time it is compiled, which takes a minute."
         if self.main is not None:
-            return "You play both sides; the game is kept."
+            return f"{'Right. ' * (self.puzzle is not None)}You play both sides; the game is kept."
+        if self.puzzle is not None:
+            return f"Find a better move than {self.match.names()[self.puzzle]}."
         if self.ply is not None:
             return "Play another move to try it, or go on to the latest one."
         if self.armed is not None:
@@ -345,6 +350,7 @@ class QuoridorPage(GamePage[QuoridorMatch]):
         """Pause an agent, and stop its search, or let it continue."""
         require(self.watching or self.agent_to_move, "there is no agent to pause: it is your turn")
         self.paused = not self.paused
+        self.shared.lead(self)
         await self.changed()
 
     async def step(self) -> None:
@@ -353,6 +359,7 @@ class QuoridorPage(GamePage[QuoridorMatch]):
         require(self.watching, "step needs two agents: choose an agent for both players")
         require(not self.match.is_over, "the game is over")
         self.paused = True
+        self.shared.lead(self)
         self.cancel_decisions()
         token, (action, _) = self.token, await self.decide()
         if token is self.token:
@@ -400,7 +407,7 @@ class QuoridorPage(GamePage[QuoridorMatch]):
 
     def _forget(self) -> None:
         """Forget what belongs to the present game."""
-        self.match, self.main, self.variations = self.main or self.match, None, Variations()
+        self.match, self.main, self.variations, self.puzzle = self.main or self.match, None, Variations(), None
         self.paused = self.paused and self.watching
         self.review_panel.reset()
         self.setup["clock"] = self.setup["clock"].partition(":")[0]  # the whole time
@@ -420,6 +427,12 @@ class QuoridorPage(GamePage[QuoridorMatch]):
         action, self.mode = self.read_move(name), Mode.BOTH
         if self.ply is None:
             await self.play(action)
+        elif self.puzzle is not None:
+            match, ply = self.match, self.ply
+            judgment = await self.review_panel.judge(self.state, action, self.token)
+            require(not judgment.sign, f"{name} costs {judgment.loss:.0%} of the winning chances: try another move")
+            if (match, ply) == (self.match, self.ply):
+                await self.enter_variation([*match.moves[:ply], action])
         elif self.match.moves[self.ply] == action:
             await self.look_by(1)
         else:
@@ -433,19 +446,38 @@ class QuoridorPage(GamePage[QuoridorMatch]):
         self.match = self.main.with_moves(moves)
         await self.changed(moved=True)
 
+    @contextmanager
+    def _in_game(self) -> Iterator[None]:
+        """Let the match be the game for a while, even if a variation of it is shown."""
+        shown, main = self.match, self.main
+        self.match, self.main = main or shown, None
+        try:
+            yield
+        finally:
+            if main is not None:
+                self.match, self.main = shown, main
+
     def save(self) -> None:
         """Save the game with its variations, of which the match may be one."""
         self.setup["clock"] = self.time.choice
-        shown, main = self.match, self.main
-        if main is None:
+        if self.main is not None:
+            self.variations.add(self.match.moves)
+        with self._in_game():
             super().save()
-            return
-        self.variations.add(shown.moves)
-        self.match, self.main = main, None
-        try:
-            super().save()
-        finally:
-            self.match, self.main = shown, main
+
+    async def follow(self, game: SavedGame) -> None:
+        await self.ready.wait()
+        await super().follow(game)
+
+    def adopt(self, game: SavedGame) -> None:
+        with self._in_game():
+            super().adopt(game)
+        self.time.begin(self.setup["clock"])
+
+    def give_way(self) -> None:
+        super().give_way()
+        self.paused = self.watching
+        self.redraw()
 
     def variations_as_json(self) -> list[Any]:
         return self.variations.as_json()
@@ -499,7 +531,7 @@ class QuoridorPage(GamePage[QuoridorMatch]):
         game = self.main or self.match
         if self.ready.is_set() and self.time.tick(self._clock_seat, game.is_over):
             self.match, self.main = game, None
-            await self.changed()
+            await (self.changed() if self.leads else self.show())
 
     @property
     def result(self) -> Result | None:
@@ -523,6 +555,16 @@ class QuoridorPage(GamePage[QuoridorMatch]):
         require(bool(self.match.moves), "there are no moves to review yet")
         await self.review_panel.run(self.match)
 
+    async def practice(self) -> None:
+        """Show the position before the next mistake that the review has found, to find a better move."""
+        self.match, self.main = self.main or self.match, None
+        found = [number for number, sign in enumerate(self.review_panel.signs(self.match)) if sign]
+        people = [number for number in found if self.game.to_move(self.match.at(number)) in self.human_seats]
+        found, before = people or found, -1 if self.puzzle is None else self.puzzle
+        require(bool(found), "find mistakes first")
+        self.puzzle = next((number for number in found if number > before), found[0])
+        await self.look_at(self.puzzle)
+
     # User actions
 
     async def pick(self, pick: Pick) -> None:
@@ -545,6 +587,7 @@ class QuoridorPage(GamePage[QuoridorMatch]):
         """Show an earlier position; a match of two agents is paused."""
         self.hints = ()
         self.hint_button.cancel()
+        self.puzzle = self.puzzle if self.puzzle == ply else None
         if self.watching and ply < len(self.match.moves):
             self.paused = True
             self.cancel_decisions()

@@ -7,12 +7,12 @@ from nicegui import ui
 
 from ...core.interrupt import CancellationToken, CancelledWorkError
 from ...envs.quoridor.rules import Position
+from ...envs.quoridor.search.judgment import BLUNDER, MISTAKE, REVIEW_DEPTH, Judgment
 from ..clickable import Clickable, Pick
 from .match import QuoridorMatch
-from .searches import BLUNDER, MISTAKE, REVIEW_DEPTH, Judgment
 
 LOSSES = f"? loses {MISTAKE:.0%} of the winning chances or more, ?? {BLUNDER:.0%} or more"
-LEGEND = f"{LOSSES}; searched {REVIEW_DEPTH} plies deep"
+LEGEND = f"{LOSSES}; searched {REVIEW_DEPTH} moves deep"
 WIDTH, HEIGHT = 320.0, 84.0
 
 
@@ -74,16 +74,21 @@ class ReviewPanel:
         self,
         judge: Callable[[Position, int], Judgment],
         find_mistakes: Callable[[], Awaitable[None]],
+        practice: Callable[[], Awaitable[None]],
         pick_ply: Callable[[Pick], Awaitable[None]],
         changed: Callable[[], None],
     ) -> None:
-        """`judge` is slow and called in a thread; the button calls `find_mistakes`; `changed`: after each judgment."""
+        """`judge` is slow and called in a thread; buttons call `find_mistakes` and `practice`; `changed`: after each
+        judgment.
+        """
         self._judge, self._changed = judge, changed
         self._found: dict[tuple[Position, int], Judgment] = {}  # by position and action, so that variations share them
         self._token: CancellationToken | None = None  # of the running review
         with ui.row().classes("w-full items-center gap-2"):
             self._button = ui.button(icon="insights", on_click=find_mistakes)
             self._button.props("outline").classes("qr-do-review")
+            self._practice = ui.button("Practice", icon="psychology", on_click=practice).props("outline")
+            self._practice.classes("qr-practice").tooltip("find better moves than those that were mistakes")
             self._progress = ui.label().classes("faint qr-progress").props("role=status")
         with ui.element("div").classes("w-full") as self._box:
             self._graph = Clickable("", pick_ply).classes("w-full qr-graph")
@@ -121,17 +126,20 @@ class ReviewPanel:
         self._name_button()
         for number, action in enumerate(moves):
             self._progress.text = f"move {number + 1} of {len(moves)}"
-            state = match.at(number)
-            if (state, action) not in self._found:
-                try:
-                    self._found[state, action] = await asyncio.to_thread(token.run, self._judge, state, action)
-                except CancelledWorkError:
-                    return
+            try:
+                await self.judge(match.at(number), action, token)
+            except CancelledWorkError:
+                return
             if token.is_cancelled:
                 return
             self._changed()
         self._progress.text = summary(self.judgments(match), match.at(0).ply)
         self.cancel()
+
+    async def judge(self, state: Position, action: int, token: CancellationToken) -> Judgment:
+        if (state, action) not in self._found:
+            self._found[state, action] = await asyncio.to_thread(token.run, self._judge, state, action)
+        return self._found[state, action]
 
     def judgments(self, match: QuoridorMatch) -> dict[int, Judgment]:
         """Return the judgments so far by the number of the move, from 0."""
@@ -145,9 +153,10 @@ class ReviewPanel:
         return [found[number].sign if number in found else "" for number in range(len(match.moves))]
 
     def show(self, match: QuoridorMatch, now: int) -> None:
+        found = self.judgments(match)
+        self._practice.set_enabled(any(one.sign for one in found.values()))
         if not self._box.visible:
             return
-        found = self.judgments(match)
         end = None if match.outcome is None else (1 + match.outcome) / 2
         self._graph.draw(graph(found, len(match.moves), end, now))
         self._comment.text = comment(match.names()[now - 1], found[now - 1]) if now - 1 in found else ""

@@ -1,39 +1,27 @@
 """What the page searches for: evaluations, hints, judgments, and moves within a time. All can be cancelled."""
 
 import asyncio
-import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
 from ...core.interrupt import CancellationToken, CancelledWorkError
 from ...core.play.game import outcome_for_seat
-from ...core.play.search_interface import (
-    DECIDED,
-    WIN,
-    DepthResult,
-    Searcher,
-    SearcherConfig,
-    SearchResult,
-    parent_score,
-)
+from ...core.play.search_interface import DECIDED, WIN, DepthResult, SearcherConfig
 from ...envs.quoridor.agents import MasterAgent
 from ...envs.quoridor.game import Quoridor
 from ...envs.quoridor.rules import Position
 from ...envs.quoridor.search.deepening import TimedSearch
 from ...envs.quoridor.search.evaluation import FACTORS
+from ...envs.quoridor.search.judgment import Judgment, judge, win_share
 from ..event_loop import Busy
 from ..players import AgentCache
 from .match import DEEP, DEEP_SECONDS
 
 LEVEL = "hell"  # the key of the player that analyzes
 HINTS = 5
-REVIEW_DEPTH = 8  # plies
-MISTAKE, BLUNDER = 0.10, 0.25  # lost share of the winning chances
-SCALE = 40.0  # a lead of 40 points, four steps, is shown as a win share of about 3/4
-UNLIMITED = 1 << 60
 
 Hint = tuple[str, Sequence[str]]  # the score of a move, and the names of its line
 
@@ -46,18 +34,11 @@ class Evaluation(NamedTuple):
     parts: Mapping[str, int]  # weighted factors
 
 
-def win_share(score: int) -> float:
-    """Return the winning chances that are shown for a score of a search."""
-    if abs(score) > DECIDED:
-        return 1.0 if score > 0 else 0.0
-    return 1 / (1 + math.exp(-score / SCALE))
-
-
 def leader(score: int, mover: int) -> str:
     """Put a score of the player to move into words."""
     winner = mover if score > 0 else 1 - mover
     if abs(score) > DECIDED:
-        return f"Player {winner + 1} wins within {WIN - abs(score)} plies"
+        return f"Player {winner + 1} wins within {WIN - abs(score)} moves"
     return f"Player {winner + 1} is ahead ({abs(score)} after search)" if score else "Even"
 
 
@@ -68,48 +49,6 @@ def from_search(info: Mapping[str, Any], mover: int) -> Evaluation:
     score = int(decided) if not plies else WIN - int(plies) if decided == "win" else int(plies) - WIN
     share = win_share(score)
     return Evaluation(share if mover == 0 else 1 - share, leader(score, mover), parts)
-
-
-class Judgment(NamedTuple):
-    """The value of one move."""
-
-    share: float  # winning chances of player 1 before the move, with the best one
-    best: str  # name of the best move
-    loss: float  # winning chances that the move cost its player
-
-    @property
-    def sign(self) -> str:
-        return "??" if self.loss >= BLUNDER else "?" if self.loss >= MISTAKE else ""
-
-
-def judge(game: Quoridor, searcher: Searcher, state: Position, action: int) -> Judgment:
-    """Compare a move with the best one. Both are searched equally deep, so the best move loses nothing."""
-    *_, best = deepen(searcher, state, last=REVIEW_DEPTH)
-    score = best.score
-    if action != best.line[0]:
-        after = game.play(state, action)
-        outcome = game.outcome(after)
-        if outcome is not None:
-            reply_score = WIN * outcome_for_seat(game.to_move(after), outcome)
-        else:
-            *_, reply = deepen(searcher, after, last=REVIEW_DEPTH - 1)
-            reply_score = reply.score
-        score = min(score, parent_score(reply_score))
-    share = win_share(best.score)
-    name = game.move_name(state, best.line[0])
-    return Judgment(share if game.to_move(state) == 0 else 1 - share, name, share - win_share(score))
-
-
-def deepen(searcher: Searcher, state: Position, last: int) -> Iterator[SearchResult]:
-    """Yield the result of every depth up to `last`, as long as a deeper search can change it."""
-    first = None
-    for depth in range(1, last + 1):
-        found = searcher.search(state, depth, first, UNLIMITED)
-        assert found is not None
-        yield found
-        if found.settled or abs(found.score) > DECIDED:
-            return
-        first = found.line[0]
 
 
 @runtime_checkable
@@ -221,7 +160,7 @@ class TimedPlayer:
         words = f"thinks for {DEEP_SECONDS:g} seconds"
         if state is not None and result is not None:
             line = " ".join(self._game.line_names(state, result.line)[:6])
-            speed = f"{result.nodes / max(result.seconds, 0.001) / 1000:,.0f}k positions a second"
+            speed = f"{result.nodes / max(result.seconds, 0.001) / 1000:,.0f}k positions per second"
             lead = leader(result.score, self._game.to_move(state))
             words = f"{words} · depth {result.depth} · {lead} · {line} · {speed}"
         self._show(words)

@@ -62,14 +62,14 @@ def _cell(state: str, cell: int, last: bool, value: CellValue | None) -> str:
     if state[cell] != EMPTY:
         parts.append(_stone(state[cell], x, y))
     else:
-        parts.append(f'<text class="key" x="{x - 34}" y="{y - 24}">{cell}</text>')
+        parts.append(f'<text class="key" x="{x - 34}" y="{y - 24}">{cell + 1}</text>')
         if value is not None:
             if value.best:
                 parts.append(f'<rect class="best" x="{x - 40}" y="{y - 40}" width="80" height="80" rx="10"/>')
             style = f'class="value {value.tone}" font-size="{15 if len(value.score) > 6 else 20}"'
             parts.append(f'<text {style} text-anchor="middle" x="{x}" y="{y + 8}">{value.score}</text>')
-    label = "free" if state[cell] == EMPTY else state[cell]
+    label = f"cell {cell + 1}, {'free' if state[cell] == EMPTY else state[cell]}"
     return (
-        f'<g data-id="cell-{cell}" tabindex="{-1 if cell else 0}" role="gridcell" aria-label="cell {cell}, {label}">'
+        f'<g data-id="cell-{cell}" tabindex="{-1 if cell else 0}" role="gridcell" aria-label="{label}">'
         f"{''.join(parts)}</g>"
     )

@@ -26,7 +26,7 @@ from . import PAGE, board
 from .board import CellValue
 
 WATCHING = 0.7  # seconds between moves if only agents play
-KEYS = {"0 to 8": "play a cell", "U": "take back", "N": "new game", "[ ]": "look back and forward"}
+KEYS = {"1 to 9": "play a cell", "U": "take back", "N": "new game", "[ ]": "look back and forward"}
 NONE, RANDOM = "none", "random"
 USUAL = "qtable:experiments/tictactoe_qlearning"  # default player of O
 
@@ -84,7 +84,8 @@ def comment(info: Mapping[str, Any]) -> str:
         case {"score": score, "depth": depth, "nodes": nodes, "line": line}:
             decided, _, plies = score.partition("-in-")
             seen = f"a {decided} in {plies}" if plies else f"a score of {score}"
-            return f"It sees {seen}, {depth} plies deep in {nodes} positions: {line.replace(',', ' ')}."
+            cells = " ".join(str(int(cell) + 1) for cell in line.split(","))
+            return f"It sees {seen}, {depth} moves deep in {nodes} positions: {cells}."
         case {"visits": _, "simulations": _, "value": _}:
             return search_comment(info)
         case {"value": value}:
@@ -124,7 +125,6 @@ class TicTacToePage(GamePage[TicTacToeMatch]):
         self.game = TicTacToe(symmetric=True)
         self.agents = AgentCache(visit.services, self.game, players)
         self.match = self.new_match()
-        self.shortcuts |= {"u": self.take_back, "n": self.new_game}
         self.add_layout()
         with self.stage:
             self.board = Clickable(board.draw(self.match.state), self._picked)
@@ -173,14 +173,15 @@ class TicTacToePage(GamePage[TicTacToeMatch]):
             await self._play_human(parse_id(pick.part, "cell", 9))
 
     async def key(self, event: events.KeyEventArguments) -> None:
-        if event.key.number is None:
+        if not event.key.number:
             await super().key(event)
         elif shell.key_name(event) is not None and not event.action.repeat:
-            await self._play_human(event.key.number)
+            await self._play_human(event.key.number - 1)
 
     async def _play_human(self, cell: int) -> None:
+        require(self.ply is None or self.match.is_over, "this is an earlier position: return to the latest one to move")
         if not self.human_to_move:
-            return  # harmless: the agent is thinking, the game is over, or an earlier position is shown
+            return  # harmless: the agent is thinking, or the game is over
         self.match.play_human(cell)
         await self.changed(moved=True)
 
@@ -202,7 +203,7 @@ def move_list(match: TicTacToeMatch, analysis: Analysis | None) -> str:
     """Return the moves with comments on them, and the analysis of the position, as HTML."""
     position, rows = "", []
     if analysis is not None and analysis.move is not None:
-        words = f'<b>It would play {analysis.move}</b><div class="faint">{escape(analysis.comment)}</div>'
+        words = f'<b>It would play {analysis.move + 1}</b><div class="faint">{escape(analysis.comment)}</div>'
         if analysis.canonical is not None:
             words += '<div class="faint">Left: the position in the table.</div>'
             position = board.draw_small(analysis.canonical.key)
@@ -210,5 +211,5 @@ def move_list(match: TicTacToeMatch, analysis: Analysis | None) -> str:
     for ply, (move, note) in enumerate(zip(match.moves, match.notes, strict=True)):
         words = comment(note or {})
         shown = f' <span class="faint">{escape(words)}</span>' if words else ""
-        rows.append(f"<li><b>{STONES[ply % 2]} {move}</b>{shown}</li>")
+        rows.append(f"<li><b>{STONES[ply % 2]} {move + 1}</b>{shown}</li>")
     return f'{position}<ol class="moves">{"".join(rows)}</ol>'

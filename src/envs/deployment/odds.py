@@ -2,12 +2,12 @@
 
 from typing import Any, NamedTuple
 
-from ...envs.deployment.rules import reach
-from ...envs.deployment.rules.battle import is_target
-from ...envs.deployment.rules.dice import chance, charge_chance, save_needed, wound_needed
-from ...envs.deployment.rules.scenario import Hex
-from ...envs.deployment.rules.state import GameState
-from ...envs.deployment.rules.world import MELEE, RANGED
+from .rules import reach
+from .rules.battle import is_target
+from .rules.dice import chance, charge_chance, save_needed, wound_needed
+from .rules.scenario import Hex
+from .rules.state import GameState
+from .rules.world import MELEE, RANGED
 
 
 class Odds(NamedTuple):
