@@ -278,12 +278,15 @@ def test_parallel_coordinates_have_an_axis_for_each_difference(outputs: Path):
     rows = rows_of(outputs, *texts)
     drawn = charts.parallel_options(rows, "score", ["outputs/s/1"])
     types = {axis["name"]: axis["type"] for axis in drawn["parallelAxis"]}
-    assert types == {"lr": "log", "kind": "category", "score": "value"}
+    assert types == {"lr": "category", "kind": "category", "score": "value"}
+    assert {axis["name"]: axis.get("data") for axis in drawn["parallelAxis"]}["lr"] == ["0.001", "0.1"]
     data = drawn["series"][0]["data"]
-    assert dict(zip(types, data[1]["value"], strict=True)) == {"lr": 0.001, "kind": "none", "score": 0.75}
+    assert dict(zip(types, data[1]["value"], strict=True)) == {"lr": "0.001", "kind": "none", "score": 0.75}
     assert [line["lineStyle"].get("width") for line in data] == [None, 4, None, None]
     assert charts.parallel_options(rows, "win_rate", [])["series"][0]["data"] == [], "none is finished"
     json.dumps(drawn, allow_nan=False)
+    many = rows_of(outputs / "many", *(f"algo: {{lr: {10.0**-power:.9f}}}" for power in range(charts.MAX_TICKS + 1)))
+    assert charts.parallel_options(many, "score", [])["parallelAxis"][0]["type"] == "log", "too many to name each"
 
 
 def test_the_filter_compares_fields_and_searches_words(outputs: Path):

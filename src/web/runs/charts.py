@@ -24,6 +24,7 @@ COLORS = (shell.BLUE, shell.VERMILLION, shell.GREEN, shell.PURPLE, shell.GRAY, s
 STROKES = ("solid", "dashed", "dotted")  # used after all colors
 VIRIDIS = ["#440154", "#3b528b", "#21918c", "#5ec962", "#fde725"]  # perceptually uniform, safe for color-blind readers
 MAX_AXES, AXIS_ROOM = 6, 100  # settings of parallel coordinates, and pixels for the words of each
+MAX_TICKS = 8  # different numbers of a setting that are each a tick of its axis
 LOG_RATIO = 50  # of the largest to the smallest number, from which an axis of parallel coordinates is logarithmic
 TEXT_COLOR = "getComputedStyle(document.body).getPropertyValue('--ink')"  # of the theme
 SHORT_NUMBER = """v => { const [unit, sign] = [[1e9, 'G'], [1e6, 'M'], [1e3, 'k']].find(([u]) => Math.abs(v) >= u) ??
@@ -130,19 +131,21 @@ def parallel_options(rows: Sequence[Row], objective: str, selected: Collection[s
     axes, columns, color = [], [], {":color": TEXT_COLOR}
     for place, (name, values) in enumerate([*chosen, (objective, results)]):
         short = name if ends.count(name.rpartition(".")[2]) > 1 else name.rpartition(".")[2]
-        if all(isinstance(one, int | float) and not isinstance(one, bool) for one in values):
+        numeric = all(isinstance(one, int | float) and not isinstance(one, bool) for one in values)
+        if numeric and (len(set(values)) > MAX_TICKS or name == objective):
             wide = bool(values) and min(values) > 0 and max(values) >= LOG_RATIO * min(values)
             kind: dict[str, Any] = {"type": "log" if wide else "value", "scale": True}
             label: dict[str, Any] = {":formatter": SHORT_NUMBER}
         else:
+            ordered = sorted(set(values)) if numeric else sorted({format_value(one) or "none" for one in values})
             values = [format_value(one) or "none" for one in values]
-            kind = {"type": "category", "data": sorted(set(values))}
-            label = {"width": AXIS_ROOM, "overflow": "truncate", "interval": 0 if len(set(values)) <= 12 else "auto"}
+            kind = {"type": "category", "data": [format_value(one) for one in ordered]}
+            label = {"width": AXIS_ROOM, "overflow": "truncate", "interval": 0 if len(ordered) <= 12 else "auto"}
         look = {"fontSize": 13, "fontWeight": "bold", "width": AXIS_ROOM, "overflow": "truncate"}
         texts = {"nameTextStyle": color | look, "axisLabel": color | label, "axisLine": {"lineStyle": color}}
         axes.append({"dim": place, "name": short, "nameGap": 18} | texts | kind)
         columns.append(values)
-    opacity = max(0.15, min(0.8, 12 / max(len(runs), 1)))  # many lines stay readable where they cross
+    opacity = max(0.2, min(0.8, 30 / max(len(runs), 1)))  # many lines stay readable where they cross
     data = [
         {
             "value": [column[place] for column in columns],
@@ -166,7 +169,7 @@ def parallel_options(rows: Sequence[Row], objective: str, selected: Collection[s
             "precision": 3,
             "textStyle": {":color": TEXT_COLOR},
         },
-        "series": [{"type": "parallel", "data": data, "lineStyle": {"width": 2, "opacity": opacity}, "smooth": 0.3}],
+        "series": [{"type": "parallel", "data": data, "lineStyle": {"width": 2, "opacity": opacity}, "smooth": False}],
     }
 
 

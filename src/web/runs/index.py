@@ -35,7 +35,7 @@ BASE_FIELDS = (  # of every run; further fields are its settings and the last va
     ),
     *("low", "high"),
 )
-UNNAMED = ("logger", "checkpoint_seconds", "algo.seconds", "algo.compute.threads")  # changes left out of names
+UNNAMED = ("logger", "checkpoint_seconds", "algo.seconds", "algo.compute", "algo.eval", "evaluation")  # in titles
 NO_SETTINGS = ("composition", "logger", "resume", "profile")  # without effect on the results, or in other columns
 RESCAN = 10.0  # seconds between searches for new runs, whatever the number of visitors
 PUBLISH_EVERY = 50  # runs read, while the first visitors wait
@@ -155,8 +155,8 @@ def _title(row: Row) -> str:
     if begun is None or not row["env"]:
         return row["run"].partition("/")[2].replace("_", " ").replace("/", " ").capitalize() or row["run"]
     when = datetime.strptime(begun[0], "%Y-%m-%d_%H-%M").strftime("%-d %b %H:%M")
-    changes = " ".join(word for word in row["changes"].split() if word.partition("=")[0] not in UNNAMED)
-    words = (row["env"].replace("_", " ").capitalize(), row["algo"], row["experiment"] or changes[:40], when)
+    changed = [word.rpartition(".")[2] for word in row["changes"].split() if not word.startswith(UNNAMED)]
+    words = (row["env"].replace("_", " ").capitalize(), row["algo"], row["experiment"] or " ".join(changed[:2]), when)
     return " · ".join(word for word in words if word)
 
 

@@ -115,12 +115,12 @@ class RunPage:
         if self._title.is_deleted:
             return
         self._progress.show(progress, self.row["state"])
-        if version != self._version:
-            self._version = version
-            await self._show()
         if metrics is not self._metrics:
             self._metrics = metrics
             await self.draw()
+        if version != self._version:
+            self._version = version
+            await self._show()
 
     async def draw(self) -> None:
         runs = {self.row["title"]: self._metrics}

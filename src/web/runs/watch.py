@@ -54,8 +54,9 @@ class Side:
             if len(frames) < MAX_FRAMES:
                 frames.append(picture(game, state))
 
-        _, outcome = arena.watch(game, self._agent, opponent, number, SEED, add)
+        seat, outcome = arena.watch(game, self._agent, opponent, number, SEED, add)
         self.frames, self._result = frames, RESULTS[outcome]
+        self._seat = ("moves first, ", "moves second, ")[seat] if game.players == 2 else ""
 
     def show(self, move: int) -> None:
         """Show the position after a number of moves, and at the end the result."""
@@ -66,8 +67,7 @@ class Side:
         if move == len(self.frames) - 1:
             self._results.append(self._result)
             self._dots.set_content("".join(f'<i class="{one}" title="{one}"></i>' for one in self._results[-SHOWN:]))
-            won = self._results.count("won")
-            self._note.text = f"won {won} of {len(self._results)}"
+        self._note.text = f"{self._seat}won {self._results.count('won')} of {len(self._results)}"
 
 
 def picture(game: Game, state: Any) -> str:
