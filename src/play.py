@@ -1,6 +1,7 @@
 """Serve the web pages: play, watch, deploy and compare runs."""
 
 import itertools
+import math
 import re
 import socket
 import subprocess
@@ -12,6 +13,7 @@ from typing import Any
 
 import hydra
 import numpy as np
+from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import DictConfig, OmegaConf
 
 from .config import compose
@@ -24,10 +26,13 @@ from .core.errors import UserError, require
 from .core.package import ROOT, install_command
 from .core.play.agent import NOTHING, Agent
 from .core.play.game import Game
+from .core.runs.report import first_baseline
 from .core.runs.zoo import cache_folder
 from .core.seeding import generator
 from .web.saved_games import GameStore
 
+MAX_JOBS = 64  # of a sweep that is started on the page Train
+NO_SETTINGS = ("composition", "logger", "resume", "profile")  # without effect on the results
 TRAINING_GROUPS = ("env", "algo", "reward", "curriculum", "device", "logger", "experiment")  # of conf/train.yaml
 
 
@@ -40,6 +45,7 @@ class ConfigLab:
         self.agents: Sequence[str] = group_options("agent")
         self._seed = seed
         self._games = itertools.count()
+        self._fitting: dict[str | None, tuple[str, Sequence[str]]] = {}  # algorithms by environment
         self._lock = threading.Lock()  # Hydra is not thread-safe
 
     def rng(self) -> np.random.Generator:
@@ -53,6 +59,10 @@ class ConfigLab:
         with as_user_errors():
             return _build_game(_with_changes(load_config(run).env, changes))
 
+    def run_baseline(self, run: Path) -> Agent | None:
+        with as_user_errors():
+            return first_baseline(compose.build_env(load_config(run)))
+
     def agent(
         self, name: str, game: Game, changes: Mapping[str, Any] = NOTHING, choices: Mapping[str, str] = NOTHING
     ) -> Agent:
@@ -63,6 +73,27 @@ class ConfigLab:
 
     def training_groups(self) -> Mapping[str, Sequence[str]]:
         return {group: file_options(group) for group in TRAINING_GROUPS}
+
+    def fitting_algorithms(self, env: str | None) -> tuple[str, Sequence[str]]:
+        if env not in self._fitting:
+            usual = self.check_training([])
+            self._fitting[env] = usual["algo"], compose.fitting_algorithms(self.game(env or usual["env"]))
+        return self._fitting[env]
+
+    def training_jobs(self, overrides: Sequence[str]) -> list[list[str]]:
+        with as_user_errors():
+            values: list[list[str]] = []
+            for given in OverridesParser.create().parse_overrides(list(overrides)):
+                require(
+                    not given.is_sweep_override() or given.is_discrete_sweep(),
+                    f"{given.input_line} is a range for a search: write the values, as in seed=1,2,3",
+                )
+                sweep = given.sweep_string_iterator() if given.is_sweep_override() else ()
+                words = [f"{given.get_key_element()}={value}" for value in itertools.islice(sweep, MAX_JOBS + 1)]
+                values.append(words or [str(given.input_line)])
+        count = math.prod(map(len, values))
+        require(count <= MAX_JOBS, f"this sweep has more than {MAX_JOBS} runs: start it in a terminal")
+        return [list(job) for job in itertools.product(*values)]
 
     def check_training(self, overrides: Sequence[str]) -> Mapping[str, str]:
         """Check a training like `src.train` before it writes anything."""
@@ -76,6 +107,11 @@ class ConfigLab:
                 compose.require_algorithm_fits(cfg, env.game)
             compose.build_algorithm(cfg.algo, resumes=False).check(env, compose.build_curriculum(cfg))
         return {group: str(cfg.composition.get(group)) for group in TRAINING_GROUPS}
+
+    def default_settings(self, env: str, algo: str) -> dict[str, Any]:
+        with as_user_errors(), self._lock:
+            settings = compose.resolved(compose.compose_train(f"env={env}", f"algo={algo}"))
+        return {key: node for key, node in settings.items() if key not in NO_SETTINGS}
 
     def _node(self, group: str, name: str, changes: Mapping[str, Any], choices: Mapping[str, str]) -> DictConfig:
         known = {"env": self.envs, "agent": self.agents}[group]

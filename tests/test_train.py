@@ -74,7 +74,7 @@ def test_a_run_leaves_everything_in_its_directory(tracked: tuple[Lab, subprocess
     assert {path.name for path in run.iterdir()} >= {
         ".hydra", "train.log", "metrics.csv", "eval.json", "checkpoints", "wandb", "config.yaml", "qtable.json",
     }  # fmt: skip
-    assert {path.name for path in (run / "checkpoints").iterdir()} == {"last.safetensors", "best.safetensors"}
+    assert {path.stem for path in (run / "checkpoints").iterdir()} == {"first", "last", "best"}
     assert "qlearning on tictactoe" in done.stdout
     assert "Warning" not in done.stderr
     assert "95% range" in done.stdout

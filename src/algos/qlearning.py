@@ -245,6 +245,8 @@ class QLearning:
                 "rng": rng.bit_generator.state,
             }
 
+        if episode == 0:
+            run.save_first(state())
         with run.progress("episodes", self.episodes, episode) as advance:
             while episode < self.episodes:
                 stage_env = curriculum.env(env)

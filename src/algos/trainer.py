@@ -102,6 +102,7 @@ class Trainer(ABC, Generic[Config]):
         algo, run = self.algo, self.run
         if self.saved is None:
             self.start()
+            run.save_first(self.weights(torch.float16))
         else:
             self.load_state(self.saved)
             self.saved = None  # it may be large

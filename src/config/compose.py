@@ -169,15 +169,21 @@ def require_algorithm_fits(cfg: DictConfig, game: Game) -> None:
     try:
         require_traits(algo.needs, game)
     except UserError as error:
-        names, fitting = cfg.composition, []
-        for path in sorted((CONF / "algo").glob("*.yaml")):
-            with contextlib.suppress(UserError):  # needs an optional package that is not installed
-                if get_object(OmegaConf.load(path)._target_, "algo").needs <= game.traits:
-                    fitting.append(path.stem)
+        names = cfg.composition
         raise UserError(
             f"algo={names.algo} cannot play env={names.env}: {error}; "
-            f"algorithms that fit: {', '.join(fitting) or 'none yet'}"
+            f"algorithms that fit: {', '.join(fitting_algorithms(game)) or 'none yet'}"
         ) from error
+
+
+def fitting_algorithms(game: Game) -> list[str]:
+    """Return the options of the group `algo` that can play a game."""
+    fitting = []
+    for path in sorted((CONF / "algo").glob("*.yaml")):
+        with contextlib.suppress(UserError):  # needs an optional package that is not installed
+            if get_object(OmegaConf.load(path)._target_, "algo").needs <= game.traits:
+                fitting.append(path.stem)
+    return fitting
 
 
 def build_algorithm(node: DictConfig, *, resumes: bool) -> Any:

@@ -51,10 +51,11 @@ def mount(page: PageEntry, services: Services) -> None:
             await _build(page, services, request)
             placeholder.delete()
 
-    for path in (page.path, f"{page.path}/{{key}}") if page.games else (page.path,):
-        ui.page(path, response_timeout=RESPONSE_TIMEOUT)(visit)
-    if page.routes is not None:
+    if page.routes is not None:  # before the addresses of runs, which take every path below
         page.routes(services)
+    below = [f"{page.path}/{{key}}"] * page.games + [f"{page.path}/{{run:path}}"] * page.runs
+    for path in (page.path, *below):
+        ui.page(path, response_timeout=RESPONSE_TIMEOUT)(visit)
 
 
 async def _build(page: PageEntry, services: Services, request: Request) -> None:

@@ -1,22 +1,32 @@
 """Read run directories, which may be damaged or untrusted; nothing outside the configured folders is opened."""
 
+import csv
+import io
 import json
 import math
+import re
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+import numpy as np
+
 from ..core.errors import UserError, require
 from ..core.runs.config_file import CONFIG, MAX_BYTES, parse_config, parse_yaml
-from ..core.runs.runlog import is_complete, parse_rows
+from ..core.runs.console import approximate_duration
+from ..core.runs.run import PROGRESS
 from ..core.runs.trackers import ADDRESS
 
 MAX_TEXT = 1 << 20  # bytes
 MAX_METRICS = 1 << 28  # bytes
 MAX_PICTURES = 24
+NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?\s*", re.IGNORECASE)
+MAX_KEPT = 200  # runs whose metrics are kept in memory
+TAIL = 1 << 16  # bytes at the end of a file, which have the last values
 
 
 class RunPath(NamedTuple):
@@ -115,31 +125,80 @@ def stamp(run: RunPath, name: str) -> Stamp:
 
 @dataclass(frozen=True)
 class Metrics:
-    """Columns of equal length; None where a row has no finite number."""
+    """Some columns of a metrics.csv, of equal length, with nan where a row has no finite number."""
 
-    columns: dict[str, list[float | None]] = field(default_factory=dict)
+    names: tuple[str, ...] = ()  # of all columns
+    columns: Mapping[str, np.ndarray] = field(default_factory=dict)
 
-    def points(self, axis: str, name: str) -> list[tuple[float, float]]:
-        pairs = zip(self.columns.get(axis, ()), self.columns.get(name, ()), strict=False)
-        return [(x, y) for x, y in pairs if x is not None and y is not None]
+    def points(self, axis: str, name: str) -> np.ndarray:
+        """Return the rows in which both have a number, (N, 2)."""
+        if axis not in self.columns or name not in self.columns:
+            return np.empty((0, 2))
+        pairs = np.column_stack([self.columns[axis], self.columns[name]])
+        return pairs[~np.isnan(pairs).any(axis=1)]
 
     def last(self, name: str) -> float | None:
-        return next((value for value in reversed(self.columns.get(name, ())) if value is not None), None)
+        values = self.columns.get(name, np.empty(0))
+        return next((float(value) for value in values[::-1] if not math.isnan(value)), None)
 
 
-def read_metrics(run: RunPath) -> Metrics:
-    """Read metrics.csv without a last row that is still being written."""
-    rows = parse_rows(content(run, "metrics.csv", MAX_METRICS) or b"", f"{run.name}/metrics.csv")
-    whole = [row for row in rows if is_complete(row)]
-    return Metrics({name: [number(row[name]) for row in whole] for name in whole[0]} if whole else {})
+_metrics: dict[Path, tuple[Stamp, Metrics]] = {}  # latest read last, shared by all visitors
 
 
-def number(text: str) -> float | None:
+def read_metrics(run: RunPath, wanted: Collection[str]) -> Metrics:
+    """Read these columns of metrics.csv, without rows that are still being written; a file is read once."""
+    version = stamp(run, "metrics.csv")
+    before, found = _metrics.get(run.path, (None, Metrics()))
+    if before != version or any(name in found.names and name not in found.columns for name in wanted):
+        data = content(run, "metrics.csv", MAX_METRICS) or b""
+        found = parse_metrics(data, [*found.columns, *wanted], f"{run.name}/metrics.csv")
+        _metrics.pop(run.path, None)
+        _metrics[run.path] = version, found
+        while len(_metrics) > MAX_KEPT:
+            _metrics.pop(next(iter(_metrics)), None)
+    return found
+
+
+def parse_metrics(data: bytes, wanted: Collection[str], name: str) -> Metrics:
+    """Parse the wanted columns of the complete lines, without rows that are cut short."""
     try:
-        value = float(text)
+        text = data[: data.rfind(b"\n") + 1].decode()
+        lines, comma = text.splitlines(), ","
+        if '"' in text:  # rare, and the reader of quotes is slow
+            comma = "\x1f"
+            lines = [comma.join(row) for row in csv.reader(io.StringIO(text, newline=""))]
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise UserError(f"{name} is not readable as CSV: {error}") from error
+    names = lines[0].split(comma) if lines else []
+    places = {name: names.index(name) for name in wanted if name in names}
+    if not places:
+        return Metrics(tuple(names))
+    pick, most = itemgetter(*places.values(), 0), max(places.values()) + 1  # what is not split off is not needed
+    rows = [pick(line.split(comma, most)) for line in lines[1:] if line.count(comma) + 1 == len(names)]
+    columns = list(zip(*rows, strict=True)) or [()] * len(places)
+    return Metrics(tuple(names), {name: numbers(texts) for name, texts in zip(places, columns, strict=False)})
+
+
+def last_values(run: RunPath) -> dict[str, float]:
+    """Return the last number of each column; all rows are read only if a column has none in the last ones."""
+    data = content(run, "metrics.csv", MAX_METRICS) or b""
+    head, where, last = data[: data.find(b"\n") + 1], f"{run.name}/metrics.csv", dict[str, float]()
+    names = parse_metrics(head, (), where).names
+    for begin in sorted({len(head), max(data.find(b"\n", -TAIL) + 1, len(head))}, reverse=True):
+        found = parse_metrics(head + data[begin:], [name for name in names if name not in last], where)
+        last |= {name: value for name in names if (value := found.last(name)) is not None}
+        if len(last) == len(names):
+            break
+    return last
+
+
+def numbers(texts: Sequence[str]) -> np.ndarray:
+    """Parse numbers; what is not a finite one is nan."""
+    try:
+        found = np.array([float(text or "nan") for text in texts], float)
     except ValueError:
-        return None
-    return value if math.isfinite(value) else None
+        found = np.array([float(text) if NUMBER.fullmatch(text) else math.nan for text in texts], float)
+    return np.where(np.isfinite(found), found, math.nan)
 
 
 def read_config(run: RunPath) -> dict[str, Any]:
@@ -151,6 +210,31 @@ def read_changes(run: RunPath) -> list[str]:
     name = ".hydra/overrides.yaml"
     found = parse_yaml(content(run, name, MAX_BYTES) or b"[]", f"{run.name}/{name}")
     return [str(word) for word in found] if isinstance(found, list) else []
+
+
+class Progress(NamedTuple):
+    """How far a training is, as it was written last."""
+
+    done: int
+    total: int
+    unit: str
+    fraction: float
+    speed: float  # units per second
+    seconds_left: float | None  # None while unknown
+
+    def words(self) -> str:
+        rate = f"{self.speed:,.0f}" if self.speed >= 10 else f"{self.speed:.2g}"
+        left = "" if self.seconds_left is None else f" · {approximate_duration(self.seconds_left)} left"
+        return f"{self.done:,} of {self.total:,} {self.unit} · {rate} {self.unit}/s{left}"
+
+
+def read_progress(run: RunPath) -> Progress | None:
+    try:
+        found = Progress(**json.loads(content(run, PROGRESS, MAX_TEXT) or b"{}"))
+        found.words()  # its values are of the right types
+        return found
+    except (UserError, ValueError, TypeError, AttributeError, RecursionError):
+        return None
 
 
 class Score(NamedTuple):

@@ -43,6 +43,7 @@ class PageEntry:
     picture: str = ""  # SVG on the card; without one there is no card
     rules: tuple[Rule, ...] = ()
     games: bool = False  # its games have addresses of their own below its path
+    runs: bool = False  # and so have runs
     routes: Callable[[Services], None] | None = None  # registers further routes, such as images
 
 

@@ -39,6 +39,9 @@ class Services(Protocol):
     def run_game(self, run: Path, changes: Mapping[str, Any] = NOTHING) -> Game:
         """Return the game a run was trained on, with the observations its agent expects."""
 
+    def run_baseline(self, run: Path) -> Agent | None:
+        """Return the opponent in the evaluations of a run; None in a game of one player."""
+
     def agent(
         self, name: str, game: Game, changes: Mapping[str, Any] = NOTHING, choices: Mapping[str, str] = NOTHING
     ) -> Agent:
@@ -46,6 +49,15 @@ class Services(Protocol):
 
     def training_groups(self) -> Mapping[str, Sequence[str]]:
         """Return the config groups that make a training, and their options."""
+
+    def default_settings(self, env: str, algo: str) -> dict[str, Any]:
+        """Return the configuration of a training with nothing changed, without its logger."""
+
+    def fitting_algorithms(self, env: str | None) -> tuple[str, Sequence[str]]:
+        """Return the default algorithm, and those that can play an environment; None: the default one."""
+
+    def training_jobs(self, overrides: Sequence[str]) -> list[list[str]]:
+        """Return the overrides of each run of a sweep, or of the one run; raise `UserError` for too many."""
 
     def check_training(self, overrides: Sequence[str]) -> Mapping[str, str]:
         """Compose a training and build its parts; return the chosen options, or raise `UserError`."""

@@ -194,6 +194,16 @@ def copy(words: str) -> None:
     ui.notify("copied", position="top", timeout=1500)
 
 
+def command_line(words: str = "") -> ui.label:
+    """Show a command with a button that copies it; return its label."""
+    with ui.element("div").classes("lab-command"):
+        with ui.element("code"):
+            label = ui.label(words)
+        copy_button = ui.button(icon="content_copy", on_click=lambda: copy(label.text))
+        copy_button.props('flat round aria-label="copy the command"')
+    return label
+
+
 def sentence(message: str) -> str:
     """Return a message with a capital letter and a full stop."""
     return message[:1].upper() + message[1:] + ("" if message.endswith((".", "!", "?")) else ".")

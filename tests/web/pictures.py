@@ -1,15 +1,20 @@
-"""Take the pictures of the pages in the README; the one of Quoridor is a short GIF.
+"""Take the pictures of the pages in the README; those of Quoridor and of a training are short GIFs.
 
-python -m tests.web.pictures
+python -m tests.web.pictures [minesweeper] [quoridor] [deployment] [runs] [learning]
 """
 
 import io
+import sys
+import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import numpy as np
 from PIL import Image
 
-from tests.lab import ROOT
+from src.core.play.canvas import Animation
+from tests.lab import ROOT, Lab
+from tests.waiting import wait_until as until
 from tests.web.browser import Browser, chromium, serving
 from tests.web.test_deployment_page import begin_battle, open_board
 from tests.web.test_quoridor_page import begin, leave_field, moves, type_move, wait_moves
@@ -18,6 +23,8 @@ PICTURES = ROOT / "experiments" / "pictures"
 WIDTH, HEIGHT = 1280, 900
 GAME = ("e2", "e3", "e4", "d4h", "f6h", "f4")  # our moves, as long as they are legal
 FRAME_MS, LAST_MS = 900, 2000
+SHOTS, REST = 8, 8  # pictures of a training in a row, and seconds until the next ones
+TRAINING = ("algo.episodes=30000", "algo.shortcuts=false", "checkpoint_seconds=2", "logger=csv")  # of tic-tac-toe
 
 
 def shot(browser: Browser) -> Image.Image:
@@ -51,11 +58,7 @@ def quoridor(browser: Browser) -> None:
         frames.append(shot(browser))
     browser.press("?")
     browser.find(".qr-hint")
-    size = WIDTH * 5 // 8, HEIGHT * 5 // 8
-    small = [frame.resize(size, Image.Resampling.LANCZOS).quantize(64) for frame in [*frames, shot(browser)]]
-    times = [FRAME_MS] * (len(small) - 1) + [LAST_MS]
-    small[0].save(PICTURES / "play_quoridor.gif", save_all=True, append_images=small[1:], duration=times, loop=0)
-    print("play_quoridor.gif", flush=True)
+    save_animation("play_quoridor", [*frames, shot(browser)], FRAME_MS)
 
 
 def deployment(browser: Browser) -> None:
@@ -75,12 +78,45 @@ def runs(browser: Browser) -> None:
     save(browser, "play_runs")
 
 
+def learning(browser: Browser, folder: Path) -> None:
+    """Train a network for some minutes, and record what its page shows at the beginning and from then on."""
+    process = Lab(folder).start("train", *TRAINING)
+    try:
+        until(lambda: any(folder.glob("outputs/runs/*/*/*/checkpoints/last.safetensors")), "a checkpoint")
+        (run,) = (path.parent for path in folder.glob("outputs/runs/*/*/*/config.yaml"))
+        browser.resize(WIDTH, 780)
+        browser.open(f"/runs/{run.relative_to(folder)}")
+        browser.until(lambda: browser.all(".r-dots i"), "a game")
+        frames = []
+        while process.poll() is None:
+            for _ in range(SHOTS):
+                frames.append(shot(browser))
+                time.sleep(0.3)
+            time.sleep(REST)
+    finally:
+        process.terminate()
+        process.communicate()
+    save_animation("play_learning", frames, 350)
+
+
+def save_animation(name: str, frames: list[Image.Image], milliseconds: int) -> None:
+    animation = Animation(frames[0].width * 5 // 8)
+    for frame in frames:
+        animation.add(np.asarray(frame), milliseconds / 1000)
+    animation.hold(LAST_MS / 1000)
+    (PICTURES / f"{name}.gif").write_bytes(animation.encode())
+    print(f"{name}.gif", flush=True)
+
+
 def main() -> None:
+    """Take the pictures named on the command line, or all."""
     with TemporaryDirectory() as folder, serving(Path(folder)) as address, chromium(Path(folder) / "profile") as driver:
         browser = Browser(driver, address)
-        browser.resize(WIDTH, HEIGHT)
-        for page in (minesweeper, quoridor, deployment, runs):
-            page(browser)
+        pages = {page.__name__: page for page in (minesweeper, quoridor, deployment, runs)}
+        pages["learning"] = lambda browser: learning(browser, Path(folder))
+        for name in sys.argv[1:] or pages:
+            browser.resize(WIDTH, HEIGHT)
+            pages[name](browser)
 
 
 if __name__ == "__main__":

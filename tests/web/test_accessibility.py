@@ -114,6 +114,10 @@ def compared(browser: Browser) -> None:
     browser.until(lambda: browser.all(".r-grid .r-chart canvas"), "a chart")
 
 
+def watched(browser: Browser) -> None:
+    browser.until(lambda: browser.all(".r-differences td") and browser.all(".r-side img[src]"), "a game and the facts")
+
+
 def invalid(browser: Browser) -> None:
     browser.fill(".t-overrides textarea", "algo.lr=-1")
     browser.until(lambda: browser.all(".t-overrides.q-field--error"), "the mistake")
@@ -134,6 +138,7 @@ STATES: dict[str, tuple[Callable[[Browser], None], ...]] = {  # one after the ot
     "/quoridor?first=you&second=you": (hinted, review_a_blunder),
     "/deployment?scenario=classic&seed=3": (advised, advised_in_battle),
     "/runs": (compared,),
+    "/runs/experiments/tictactoe_qlearning": (watched,),
     "/training": (invalid, asked),
 }
 

@@ -142,8 +142,8 @@ def test_the_start_page_continues_games_lists_runs_and_plays_itself(browser: Bro
     browser.open("/")
     browser.wait_text(".st-name", "board lab")
     browser.wait_text(f".st-row[href='{game}']", "Tic-tac-toe: one move, just now")
-    assert any("/runs?compare=" in link for link in browser.attributes(".st-row", "href"))
-    pawns = lambda: [browser.attributes(".st-board .pawn .body", axis) for axis in ("cx", "cy")]  # noqa: E731
+    assert any(link.startswith("/runs/experiments/") for link in browser.attributes(".st-row", "href"))
+    pawns = lambda: [browser.attributes(".game-card .pawn .body", axis) for axis in ("cx", "cy")]  # noqa: E731
     browser.until(lambda: len(pawns()[0]) == 2, "the board")
     first = pawns()
     browser.until(lambda: pawns() != first, "a move by itself")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
+import numpy as np
 import pytest
 from filelock import FileLock
 
@@ -16,7 +17,7 @@ from src.web import files
 from src.web.files import Metrics, RunPath
 from src.web.runs import charts, curves, notes, query
 from src.web.runs.curves import Curve, Scale
-from src.web.runs.index import Index, last_values
+from src.web.runs.index import Index
 from src.web.runs.notes import Notes
 from src.web.runs.query import View
 from src.web.runs.table import format_cell
@@ -94,20 +95,23 @@ def test_a_file_over_the_limit_or_that_is_a_link_out_is_refused(outputs: Path, r
     for name in ("metrics.csv", "look.png"):
         (run.path / name).symlink_to(outputs.parent / "secret" / "config.yaml")
     with pytest.raises(UserError, match="leads out of outputs/"):
-        files.read_metrics(run)
+        files.read_metrics(run, ["step"])
     assert files.pictures(run) == []
 
 
 def test_half_a_file_gives_the_rows_that_are_whole(run: RunPath):
     for text, columns in (
         ("", {}),
-        ("step,a\n", {}),
+        ("step,a\n", {"step": [], "a": []}),
+        ('"step","a"\n1,"2"\n', {"step": [1], "a": [2]}),
         ("step,a\n1,2\n2,0.2", {"step": [1], "a": [2]}),  # the last number may be incomplete
         ("step,a\n1,2\n2\n3,4\n", {"step": [1, 3], "a": [2, 4]}),
         ("step,a\n1,\n2,nan\n3,inf\n4,x\n", {"step": [1, 2, 3, 4], "a": [None] * 4}),
     ):
         (run.path / "metrics.csv").write_text(text)
-        assert files.read_metrics(run).columns == columns
+        files._metrics.clear()  # two of the texts may have the same stamp
+        found = files.read_metrics(run, ["step", "a"])
+        assert {name: [None if y != y else y for y in values] for name, values in found.columns.items()} == columns
 
 
 def test_a_row_describes_a_run_and_its_result(outputs: Path, run: RunPath):
@@ -170,6 +174,10 @@ def test_the_address_holds_everything_that_is_chosen_and_is_stable():
     assert View().url() == "/runs"
 
 
+def metrics(**columns: list[float | None]) -> Metrics:
+    return Metrics(tuple(columns), {name: np.array(values, float) for name, values in columns.items()})
+
+
 def series_of(runs: dict[str, Metrics], scale: Scale) -> list[dict[str, Any]]:
     """Return what is drawn of the metric m."""
     options = charts.curve_options(curves.run_curves(runs, "m", scale), scale)
@@ -178,36 +186,37 @@ def series_of(runs: dict[str, Metrics], scale: Scale) -> list[dict[str, Any]]:
 
 
 def test_curves_have_whiskers_and_the_raw_line_below_a_smooth_one():
-    plain = Metrics({"step": [1.0, 2.0, 3.0], "m": [0.1, None, 0.3]})
-    sure = Metrics({"step": [1.0, 2.0], "m": [None, 0.5], "m_low": [None, 0.4], "m_high": [None, 0.6]})
+    plain = metrics(step=[1, 2, 3], m=[0.1, None, 0.3])
+    sure = metrics(step=[1, 2], m=[None, 0.5], m_low=[None, 0.4], m_high=[None, 0.6])
     series = series_of({"a": plain, "b": sure}, Scale())
     assert [(line["name"], line["data"]) for line in series] == [
-        ("a", [(1.0, 0.1), (3.0, 0.3)]),
-        ("b", [(2.0, 0.5)]),
+        ("a", [[1.0, 0.1], [3.0, 0.3]]),
+        ("b", [[2.0, 0.5]]),
         ("b", [[2.0, 0.4], [2.0, 0.6], [2.0, None]]),
     ]
     assert len({line["color"] for line in series}) == 2
-    run = Metrics({"step": [1.0, 2.0, 3.0], "m": [1.0, 3.0, 2.0], "m_low": [0.0] * 3, "m_high": [4.0] * 3})
+    run = metrics(step=[1, 2, 3], m=[1, 3, 2], m_low=[0] * 3, m_high=[4] * 3)
     line, raw = series_of({"a": run}, Scale(smooth=0.5))
-    assert (line["data"], raw["data"]) == (curves.smoothed(raw["data"], 0.5), run.points("step", "m"))
+    points = run.points("step", "m")
+    assert (line["data"], raw["data"]) == (curves.smoothed(points, 0.5).tolist(), points.tolist())
     assert raw["lineStyle"]["opacity"] < 0.5
     assert line["name"] == raw["name"], "the legend switches both"
 
 
 def test_curves_are_smoothed_as_by_tensorboard():
-    points = [(float(x), y) for x, y in enumerate([1.0, 3.0, 2.0, 8.0])]
+    points = np.array([[x, y] for x, y in enumerate([1.0, 3.0, 2.0, 8.0])])
     # by hand for a weight of 0.5: means 0.5, 1.75, 1.875, 4.9375, each divided by 1 - 0.5^n
     expected = [1.0, 1.75 / 0.75, 1.875 / 0.875, 4.9375 / 0.9375]
     assert [y for _, y in curves.smoothed(points, 0.5)] == pytest.approx(expected)
-    assert curves.smoothed(points, 0.0) == points
-    assert curves.smoothed([(0.0, 0.1)] * 9, 0.9) == [(0.0, 0.1)] * 9, "a constant does not wave"
+    assert curves.smoothed(points, 0.0) is points
+    constant = np.array([[0.0, 0.1]] * 9)
+    assert (curves.smoothed(constant, 0.9) == constant).all(), "a constant does not wave"
 
 
 def test_a_logarithmic_axis_leaves_out_what_it_cannot_show():
-    columns = {"step": [0.0, 1.0, 2.0], "m": [1.0, -1.0, 2.0], "m_low": [0.5, -2.0, -1.0], "m_high": [2.0, 2.0, 2.0]}
-    runs = {"a": Metrics({name: list(values) for name, values in columns.items()})}
+    runs = {"a": metrics(step=[0, 1, 2], m=[1, -1, 2], m_low=[0.5, -2, -1], m_high=[2, 2, 2])}
     (both,) = curves.run_curves(runs, "m", Scale(log_x=True, log_y=True))
-    assert (both.points, both.whiskers) == ([(2.0, 2.0)], [])
+    assert (both.points, both.whiskers) == ([[2.0, 2.0]], [])
     assert charts.note("m", runs, [both], Scale(log_y=True)).startswith("1 points not above 0 are left out")
     drawn = charts.curve_options([both], Scale(log_x=True))
     assert (drawn["xAxis"]["type"], drawn["yAxis"]["type"]) == ("log", "value")
@@ -215,16 +224,16 @@ def test_a_logarithmic_axis_leaves_out_what_it_cannot_show():
 
 def test_a_group_is_a_mean_with_an_interval_or_its_range():
     runs = [
-        Metrics({"step": [0.0, 10.0], "m": [1.0, 3.0]}),
-        Metrics({"step": [0.0, 5.0, 10.0], "m": [2.0, 3.0, 4.0]}),
-        Metrics({"step": [0.0, 5.0], "m": [3.0, 7.0]}),  # stopped early: it counts where it was
+        metrics(step=[0, 10], m=[1, 3]),
+        metrics(step=[0, 5, 5, 10], m=[2, 9, 3, 4]),  # the last value of a step counts
+        metrics(step=[0, 5], m=[3, 7]),  # stopped early: it counts where it was
     ]
 
     spread, interval = (curves.mean_curve("g", runs, "m", Scale(), band, 100) for band in ("range", "interval"))
-    assert spread.points == interval.points == [(0.0, 2.0), (5.0, 4.0), (10.0, 3.5)]
-    assert spread.band == [(0.0, 1.0, 3.0), (5.0, 2.0, 7.0), (10.0, 3.0, 4.0)]
+    assert spread.points == interval.points == [[0.0, 2.0], [5.0, 4.0], [10.0, 3.5]]
+    assert spread.band == [[0.0, 1.0, 3.0], [5.0, 2.0, 7.0], [10.0, 3.0, 4.0]]
     half = 4.303 * 1.0 / 3**0.5  # Student's t with two degrees of freedom, standard deviation 1
-    assert interval.band[0] == pytest.approx((0.0, 2.0 - half, 2.0 + half))
+    assert interval.band[0] == pytest.approx([0.0, 2.0 - half, 2.0 + half])
     assert curves.mean_curve("g", runs[:1], "m", Scale(), "interval", 100).band == [], "one run has no interval"
     assert curves.mean_curve("g", [Metrics()], "m", Scale(), "range", 100) == Curve("g", [])
     assert all(low > 0 for _, low, _ in curves.mean_curve("g", runs, "m", Scale(log_y=True), "interval", 100).band)
@@ -232,10 +241,10 @@ def test_a_group_is_a_mean_with_an_interval_or_its_range():
 
 
 def test_a_band_is_not_drawn_across_steps_of_one_run():
-    pairs = [Metrics({"step": [x, x + 10], "m": [y, y]}) for x in (0.0, 80.0) for y in (1.0, 2.0)]
-    alone = Metrics({"step": [20.0, 50.0], "m": [5.0, 5.0]})
+    pairs = [metrics(step=[x, x + 10], m=[y, y]) for x in (0, 80) for y in (1, 2)]
+    alone = metrics(step=[20, 50], m=[5, 5])
     curve = curves.mean_curve("g", [*pairs, alone], "m", Scale(), "range", 100)
-    assert curve.points[2:4] == [(20.0, 5.0), (50.0, 5.0)]
+    assert curve.points[2:4] == [[20.0, 5.0], [50.0, 5.0]]
     (band,) = [one for one in charts.curve_options([curve], Scale())["series"] if one["type"] == "custom"]
     assert [(part[0], part[3]) for part in band["data"]] == [(0.0, 10.0), (80.0, 90.0)]
 
@@ -264,16 +273,20 @@ def test_groups_with_the_same_short_label_are_not_mixed(outputs: Path):
 
 
 def test_parallel_coordinates_have_an_axis_for_each_difference(outputs: Path):
-    texts = [f"algo: {{lr: {lr}, kind: {kind}, same: 1}}" for lr in (0.001, 0.1) for kind in ("a", "null")]
+    settings = "algo: {{lr: {0}, with_lr: {0}, kind: {1}, same: 1}}"  # lr and with_lr change together: one axis
+    texts = [settings.format(lr, kind) for lr in (0.001, 0.1) for kind in ("a", "null")]
     rows = rows_of(outputs, *texts)
     drawn = charts.parallel_options(rows, "score", ["outputs/s/1"])
     types = {axis["name"]: axis["type"] for axis in drawn["parallelAxis"]}
-    assert types == {"algo.lr": "log", "algo.kind": "category", "score": "value"}
+    assert types == {"lr": "category", "kind": "category", "score": "value"}
+    assert {axis["name"]: axis.get("data") for axis in drawn["parallelAxis"]}["lr"] == ["0.001", "0.1"]
     data = drawn["series"][0]["data"]
-    assert dict(zip(types, data[1]["value"], strict=True)) == {"algo.lr": 0.001, "algo.kind": "none", "score": 0.75}
+    assert dict(zip(types, data[1]["value"], strict=True)) == {"lr": "0.001", "kind": "none", "score": 0.75}
     assert [line["lineStyle"].get("width") for line in data] == [None, 4, None, None]
     assert charts.parallel_options(rows, "win_rate", [])["series"][0]["data"] == [], "none is finished"
     json.dumps(drawn, allow_nan=False)
+    many = rows_of(outputs / "many", *(f"algo: {{lr: {10.0**-power:.9f}}}" for power in range(charts.MAX_TICKS + 1)))
+    assert charts.parallel_options(many, "score", [])["parallelAxis"][0]["type"] == "log", "too many to name each"
 
 
 def test_the_filter_compares_fields_and_searches_words(outputs: Path):
@@ -365,10 +378,27 @@ def test_broken_notes_do_not_make_a_run_unreadable(outputs: Path, run: RunPath, 
     assert "notes.json is not readable" in row["notes"]
 
 
-def test_the_last_value_of_each_metric_is_found_from_the_end():
-    data = b"step,a,b,c\n1,1,5,\n2,2,,\n3,3,nan,\n4,4\n5,5,6"
-    assert last_values(data, "m") == {"step": 3, "a": 3, "b": 5}
-    assert last_values(b"", "m") == last_values(b"step,a", "m") == {}
+def test_the_last_value_of_each_metric_is_found_from_the_end(run: RunPath, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(files, "TAIL", 12)  # the value of b is before it
+    long = "step,a,b,c\n1,1,5,\n2,2,,\n3,3,nan,\n4,4\n5,5,6"
+    for text, found in ((long, {"step": 3, "a": 3, "b": 5}), ("", {}), ("step,a", {})):
+        (run.path / "metrics.csv").write_text(text)
+        assert files.last_values(run) == found
+
+
+def test_metrics_are_read_again_only_if_the_file_or_the_columns_are_others(
+    run: RunPath, monkeypatch: pytest.MonkeyPatch
+):
+    content = Mock(wraps=files.content)
+    monkeypatch.setattr(files, "content", content)
+    (run.path / "metrics.csv").write_text("step,a,b\n1,2,3\n")
+    first = files.read_metrics(run, ["step", "a", "nothing"])
+    assert (list(first.columns), first.names) == (["step", "a"], ("step", "a", "b"))
+    assert files.read_metrics(run, ["a", "nothing"]) is first
+    assert files.read_metrics(run, ["b"]).columns.keys() == {"step", "a", "b"}, "the earlier ones are kept"
+    (run.path / "metrics.csv").write_text("step,a,b\n1,2,3\n4,5,6\n")
+    assert files.read_metrics(run, ["a"]).columns["a"].tolist() == [2, 5]
+    assert content.call_count == 3
 
 
 def test_many_runs_are_read_once_and_then_only_what_has_changed(outputs: Path, monkeypatch: pytest.MonkeyPatch):
@@ -390,6 +420,40 @@ def test_many_runs_are_read_once_and_then_only_what_has_changed(outputs: Path, m
     assert {call.args[0].name for call in content.call_args_list[1000:]} == {"outputs/s/7"}
 
 
+def test_a_run_saved_without_its_evaluation_has_one_result_everywhere(outputs: Path):
+    text = "step,final/win_rate,final/win_rate_low,final/win_rate_high,final/episodes,final/loss_rate\n"
+    make_run(outputs, "old", text + "5,0.95,0.76,0.99,20,0.05\n")
+    (row,) = Index([outputs]).rows()
+    assert (row["state"], format_cell(row, "win_rate")) == ("finished", "95.0% (76.0-99.0)")
+    assert row["scores"] == [files.Score("final evaluation", 20, 19, 0, 1, 0, 0.95, 0.76, 0.99)]
+
+
+def test_runs_have_friendly_names(outputs: Path):
+    make_run(outputs, "runs/tictactoe/qlearning/2026-11-19_01-20-08-207558")
+    make_run(outputs, "kept/my_best")
+    named = make_run(outputs, "named")
+    notes.write(RunPath("outputs/named", named, outputs), Notes(), Notes(name=" The  one "))
+    titles = {row["run"].rpartition("/")[2]: row["title"] for row in Index([outputs]).rows()}
+    assert titles == {
+        "2026-11-19_01-20-08-207558": "Tictactoe · qlearning · 19 Nov 01:20",
+        **{"my_best": "Kept my best", "named": "The one"},
+    }
+
+
+def test_progress_is_read_and_a_broken_file_is_no_progress(run: RunPath):
+    for text, words in (
+        ('{"done": 1000, "total": 20000, "unit": "steps", "fraction": 0.05, "speed": 300.2, "seconds_left": 63.0}',
+         "1,000 of 20,000 steps · 300 steps/s · about 63 s left"),
+        ('{"done": 1, "total": 2, "unit": "steps", "fraction": 0.5, "speed": 0.25, "seconds_left": null}',
+         "1 of 2 steps · 0.25 steps/s"),
+        ('{"done": "x", "total": 2, "unit": "steps", "fraction": 0.5, "speed": 0.25, "seconds_left": null}', None),
+        *((text, None) for text in ("", "[]", "{", '{"done": 1}')),
+    ):  # fmt: skip
+        (run.path / "progress.json").write_text(text)
+        found = files.read_progress(run)
+        assert (found and found.words()) == words
+
+
 def test_labels_say_what_is_different():
     changes = {"outputs/s/0": ["seed=1", "lr=1"], "outputs/s/1": ["seed=1", "lr=2"], "outputs/t/1": ["seed=1"]}
     assert list(curves.short_labels(changes).values()) == ["s/0 (lr=1)", "s/1 (lr=2)", "t/1"]
@@ -398,15 +462,17 @@ def test_labels_say_what_is_different():
 
 
 def test_long_curves_are_subsampled_and_keep_their_end():
-    points = [(float(x), 0.0) for x in range(50_001)]
+    points = np.array([[x, 0.0] for x in range(50_001)])
     assert len(curves.subsampled(points, 4000)) <= 4001
-    assert curves.subsampled(points, 4000)[-1] == points[-1]
-    assert curves.points_per_curve(100) * 100 <= curves.MAX_POINTS
+    assert curves.subsampled(points, 4000)[-1] == [50_000, 0]
+    assert curves.subsampled(points[:2], 4000) == [[0, 0], [1, 0]]
+    assert curves.subsampled(points[:0], 4000) == []
+    assert curves.points_per_curve(62) * 62 <= curves.MAX_POINTS
 
 
 def test_the_metrics_shown_first():
     for columns, expected in ((["a/z", "eval/win_rate"], ("eval/win_rate",)), (["a/z"], ("a/z",)), ([], ())):
-        assert curves.default_metrics({"a": Metrics({name: [] for name in ("step", *columns)})}) == expected
+        assert curves.default_metrics({"a": Metrics(("step", *columns))}) == expected
     assert "95% Wilson" in curves.meaning("eval/win_rate_low")
 
 

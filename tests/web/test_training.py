@@ -48,7 +48,7 @@ def start(started: Jobs, *arguments: str) -> Job:
 
 
 def rows(job: Job) -> int:
-    return len(read_metrics(RunPath("x", job.directory, job.directory)).columns.get("step", ()))
+    return len(read_metrics(RunPath("x", job.directory, job.directory), ["step"]).columns.get("step", ()))
 
 
 @pytest.mark.slow
@@ -138,7 +138,7 @@ def test_broken_and_old_records_are_forgotten_but_not_their_runs(tmp_path: Path,
         ("names code to run", ["algo._target_=os.system", "+algo.x={_target_: os.system}"]),
         ("has a $ or a backslash", ["algo.lr=${oc.env:HOME}", r"'algo.note=a\{b'", f"'algo.net={HIDDEN}'"]),
         ("choose the run under Continue", ["resume=outputs/x"]),
-        ("start a sweep in a terminal", ["launcher=joblib"]),
+        ("start others in a terminal", ["launcher=joblib"]),
         ("start a search in a terminal", ["hparams_search=optuna"]),
         ("a quotation mark", ["algo.lr='1"]),
         ("at most 4,000 characters", ["x" * 5000]),
@@ -156,15 +156,6 @@ def test_the_command_is_one_to_type():
     arguments = form.train_arguments(options, "seed=3\n'algo.note=a; rm -rf *'")
     assert arguments == ["env=quoridor", "seed=3", "algo.note=a; rm -rf *"]
     assert form.train_command(arguments) == "python -m src.train env=quoridor seed=3 'algo.note=a; rm -rf *'"
-
-
-def test_progress_is_read_from_the_output_and_the_log():
-    output = "training in outputs\n  0% 0/20,000 episodes\n  5% 1,000/20,000 episodes, 300 episodes/s, ETA 1:00\n"
-    assert jobs.progress(output, None) == (1000, 20_000, "episodes")
-    assert jobs.progress(output, 1500.0) == (1500, 20_000, "episodes")
-    assert jobs.progress(output, 1e9) == (20_000, 20_000, "episodes")
-    assert jobs.progress(output + "  1% 10/1,000 games, random\n", 20_000.0) == (10, 1000, "games"), "the evaluation"
-    assert jobs.progress("importing", 5.0) is None
 
 
 @pytest.fixture(scope="module")
@@ -189,6 +180,49 @@ def test_a_training_is_checked_by_composing_it(lab: ConfigLab, overrides: list[s
     with pytest.raises(UserError) as caught:
         lab.check_training(overrides)
     assert message in str(caught.value)
+
+
+def test_several_values_are_a_sweep_with_a_run_for_each_combination(lab: ConfigLab):
+    hidden = "net_defaults.hidden=[64,64]"
+    assert lab.training_jobs(["env=quoridor", hidden, "~x"]) == [["env=quoridor", hidden, "~x"]]
+    jobs = lab.training_jobs(["seed=1,2", "algo.lr=0.1,0.2", "reward=outcome"])
+    assert jobs == [[f"seed={s}", f"algo.lr={lr}", "reward=outcome"] for s in (1, 2) for lr in (0.1, 0.2)]
+    for text, message in (("seed=range(0,1000000000)", "more than 64 runs"), ("algo.lr=interval(0,1)", "for a search")):
+        with pytest.raises(UserError, match=message):
+            lab.training_jobs([text])
+
+
+def test_only_algorithms_that_can_play_the_game_are_offered(lab: ConfigLab):
+    usual, fitting = lab.fitting_algorithms("minesweeper_8x8")
+    assert usual == "qlearning"
+    assert {"ppo", "imitation"} <= set(fitting)
+    assert not {"qlearning", "alphazero", "nnue"} & set(fitting)
+    assert "qlearning" in lab.fitting_algorithms(None)[1]
+
+
+def test_presets_are_valid(lab: ConfigLab):
+    for preset in form.PRESETS:
+        assert preset.options.items() <= lab.check_training(form.train_arguments(preset.options, "")).items()
+
+
+def test_a_run_that_was_continued_is_listed_once_and_a_sweep_ends_with_its_last_run(tmp_path: Path):
+    sweep = ("-m", "seed=1,2")
+    records = [
+        Job(tmp_path / ".training" / str(number), arguments, tmp_path / run)
+        for number, (arguments, run) in enumerate([(LONG, "a"), (sweep, "b"), (("resume=a",), "a")])
+    ]
+    for job in records:
+        job.folder.mkdir(parents=True)
+        job.save()
+    assert Jobs(tmp_path).latest() == [records[2], records[1]]
+    for number in (2, 10):
+        (tmp_path / "b" / str(number)).mkdir(parents=True)
+        (tmp_path / "b" / str(number) / "config.yaml").touch()
+        (tmp_path / "b" / "2" / "eval.json").touch()
+    assert [run.name for run in records[1].runs()] == ["2", "10"]
+    assert (records[1].state(), records[1].can_continue()) == ("failed", True)
+    (tmp_path / "b" / "10" / "eval.json").touch()
+    assert (records[1].state(), records[1].can_continue()) == ("finished", False)
 
 
 def test_code_is_refused_even_if_an_interpolation_hides_its_name(lab: ConfigLab, tmp_path: Path):

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 from selenium import webdriver
+from selenium.webdriver.common.keys import Keys
 
 from src.web.training.jobs import Jobs
 from tests.web.browser import Browser, serving
 from tests.web.test_runs import make_run
-from tests.web.test_runs_page import runs_listed, wait_url
+from tests.web.test_runs_page import runs_listed, shifts, wait_url
 from tests.web.test_saved_games import begin, wait_address
 from tests.web.test_tictactoe import stones
 
@@ -52,20 +53,32 @@ def test_the_form_shows_the_command_and_explains_mistakes_in_place(browser: Brow
     wait_shown(browser, env="tictactoe (default)", algo="qlearning (default)", experiment="default")
     browser.wait_text(".t-checked", "valid")
     browser.choose(".t-env", "minesweeper_8x8")
-    browser.wait_text(".t-checked", "algo=qlearning cannot play env=minesweeper_8x8")
-    assert browser.find(".t-start").get_attribute("disabled") is not None
-    browser.choose(".t-algo", "ppo")
     wait_shown(browser, env="minesweeper_8x8", algo="ppo", reward="minesweeper (default)")
-    browser.fill(".t-overrides textarea", "algo.lr=-1")
-    browser.wait_text(".t-checked", "algo.lr=-1 must be a number > 0")
-    assert browser.all(".t-overrides.q-field--error")
-    browser.fill(".t-overrides textarea", "-m seed=1,2")
-    browser.wait_text(".t-checked", "-m is a flag")
+    browser.click(".t-algo input")
+    browser.until(lambda: browser.all(".q-menu .q-item"), "the algorithms")
+    offered = [item.text for item in browser.all(".q-menu .q-item")]
+    assert "imitation" in offered
+    assert not {"qlearning (default)", "alphazero"} & set(offered), "they cannot play it"
+    browser.press(Keys.ESCAPE)
+    for text, message in (("algo.lr=-1", "algo.lr=-1 must be a number > 0"), ("-m seed=1,2", "-m is a flag")):
+        browser.fill(".t-overrides textarea", "seed=6")
+        browser.wait_text(".lab-command code", "seed=6")
+        browser.fill(".t-overrides textarea", text)
+        browser.wait_text(".t-checked", message)
+        assert browser.all(".t-overrides.q-field--error")
+        assert browser.text(".lab-command code") == "", "no command of an earlier state"
+        assert browser.find(".t-start").get_attribute("disabled") is not None
+    browser.fill(".t-overrides textarea", "seed=7,8")
+    browser.wait_text(".t-checked", "a sweep of 2 runs")
+    browser.wait_text(".lab-command code", f"{COMMAND} -m env=minesweeper_8x8 algo=ppo seed=7,8")
     browser.fill(".t-overrides textarea", "seed=7")
     expected = f"{COMMAND} env=minesweeper_8x8 algo=ppo seed=7"
-    browser.wait_text(".t-command code", expected)
+    browser.wait_text(".lab-command code", expected)
     browser.refresh()
-    browser.wait_text(".t-command code", expected)
+    browser.wait_text(".lab-command code", expected)
+    browser.click(".t-presets .q-btn:nth-child(3)")
+    browser.wait_text(".lab-command code", f"{COMMAND} env=quoridor algo=ppo")
+    wait_shown(browser, env="quoridor", algo="ppo")
 
 
 @pytest.fixture
@@ -84,6 +97,8 @@ def test_games_and_training_runs_outlive_the_server(driver: webdriver.Chrome, fo
         browser.open("/runs?filter=losses/loss%3C100&sort=-losses/loss")  # no run is read yet
         browser.until(lambda: runs_listed(browser), "a run")
         browser.until(lambda: not browser.text(".r-status"), "all runs to be read")
+        moved = shifts(browser)
+        assert sum(value for value, _ in moved) < 0.01, f"rows move the page as they are read: {moved}"
         browser.click(".r-table tbody input")
         wait_url(browser, "compare=")
         assert all(part in driver.current_url for part in ("sort=-losses/loss", "filter=losses/loss"))
@@ -97,10 +112,9 @@ def test_games_and_training_runs_outlive_the_server(driver: webdriver.Chrome, fo
         assert not (folder / "outputs").exists(), "nothing is started without a yes"
         confirm(browser)
         browser.wait_text(".t-job .t-state", "running")
-        browser.wait_text(".t-progress", "of 50,000,000 episodes")
-        chart = "return document.querySelector('.t-job .r-chart').clientWidth"
-        browser.until(lambda: browser.script(chart) > 0, "a curve")
-        browser.wait_text(".t-log", "training in outputs/runs/tictactoe/qlearning/")
+        browser.wait_text(".r-progress", "of 50,000,000 episodes")
+        browser.wait_text(".t-job", "episodes/s")
+        browser.wait_text(".t-link", "Tictactoe · qlearning")
         path, opened = begin(browser), browser.script("return performance.timeOrigin")
     with serving(folder, port):
         browser.until(lambda: browser.script("return performance.timeOrigin") != opened, "the page to come back")
@@ -128,7 +142,7 @@ def test_games_and_training_runs_outlive_the_server(driver: webdriver.Chrome, fo
 
 def test_an_unfinished_run_leads_to_its_continuation(browser: Browser, scratch: Path):
     make_run(scratch / "outputs", "left/one")
-    browser.open("/runs?compare=outputs/left/one")
+    browser.open("/runs/outputs/left/one")
     browser.click(".r-continue")
     browser.until(lambda: "/training" in browser.driver.current_url, "the page Train")
     chosen = "return document.querySelector('.t-unfinished input')?.value"

@@ -119,20 +119,21 @@ def progress_bar(
     clock: Callable[[], float] = monotonic,
     status: Callable[[], str] = lambda: "",
     on_estimate: Callable[[float], None] = lambda expected: None,
+    on_second: Callable[[Meter], None] = lambda meter: None,
 ) -> Iterator[Advance]:
     """Show a bar on standard error, or lines if that is not a terminal; yield the function that sets the progress.
 
     It raises `KeyboardInterrupt` after a Ctrl-C whose exception was lost. `on_estimate` is called once, with the
-    estimated total seconds.
+    estimated total seconds, and `on_second` at most once per second and at the end.
     """
     if ranks.rank() > 0:  # only rank 0 shows a bar
         yield lambda done, phase="", speed=0.0: raise_interrupt()
         return
-    meter, estimated = Meter(printable(unit), total, done, seconds, clock, status), False
+    meter, estimated, second = Meter(printable(unit), total, done, seconds, clock, status), False, monotonic()
     with (_bar if sys.stderr.isatty() else _lines)(meter) as (show, paused):
 
         def advance(done: float, phase: str = "", speed: float = 0.0, /) -> None:
-            nonlocal estimated
+            nonlocal estimated, second
             raise_interrupt()
             if phase:
                 meter.advance_within(done, phase, speed)
@@ -142,6 +143,9 @@ def progress_bar(
                 estimated = True
                 with paused():
                     on_estimate(expected)
+            if monotonic() - second >= 1 or now >= total:
+                second = monotonic()
+                on_second(meter)
             show()
 
         yield advance

@@ -6,6 +6,7 @@
 import hashlib
 import json
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -28,7 +29,7 @@ from ..play.game import Game, Trait
 from ..seeding import generator
 from . import checkpoint
 from .config_file import CONFIG, read_config
-from .console import Advance, approximate_duration, progress_bar
+from .console import Advance, Meter, approximate_duration, progress_bar
 from .curve import PICTURE, draw_counts, draw_run
 from .profiling import TRACE, profiled
 from .provenance import DIFF, provenance, uncommitted
@@ -40,12 +41,14 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 Observer = Callable[[int, float], None]  # called after each evaluation with its step and score; may raise `Pruned`
 LOCK = ".lock"  # held by the process that trains in the directory
-BEST = "checkpoints/best.safetensors"
+FIRST, BEST = "checkpoints/first.safetensors", "checkpoints/best.safetensors"
+PROGRESS = "progress.json"  # how far the training is, for pages that show it
 NETWORK = "network.safetensors"  # of algo=nnue: the best weights in the integers of the search
 PRUNED = "pruned.txt"  # in the directory of a run that a search has stopped early: the step and the score
 OUTPUT_FILES = (
     *(LOCK, "train.log", CONFIG, "provenance.json", DIFF, "metrics.csv", "eval.json", "diagnostics.json"),
-    *("diagnostics.png", PICTURE, "qtable.json", NETWORK, BEST, "checkpoints/last.safetensors", PRUNED, TRACE),
+    *("diagnostics.png", PICTURE, "qtable.json", NETWORK, FIRST, BEST, "checkpoints/last.safetensors", PRUNED, TRACE),
+    PROGRESS,
 )
 
 
@@ -199,8 +202,25 @@ class Run:
             on_estimate=lambda expected: log.info(
                 "%s expected; watch with: %s (page Runs)", approximate_duration(expected), command("play")
             ),
+            on_second=self._write_progress,
         )
         return profiled(bar, self.directory) if self._profile else bar
+
+    def _write_progress(self, meter: Meter) -> None:
+        left = meter.seconds_left
+        write_atomic(
+            self.directory / PROGRESS,
+            json.dumps(
+                {
+                    "done": meter.done,
+                    "total": meter.total,
+                    "unit": meter.unit.split(",")[0],
+                    "fraction": meter.fraction,
+                    "speed": meter.speed,
+                    "seconds_left": left if math.isfinite(left) else None,
+                }
+            ),
+        )
 
     def _status(self) -> str:
         """Return the latest win rate and the best selection score, which is another share in some games."""
@@ -294,6 +314,10 @@ class Run:
         if ranks.broadcast(time.monotonic() - self._saved >= self._checkpoint_seconds):
             self.save(learner())
 
+    def save_first(self, learner: dict[str, Any]) -> None:
+        """Save the learner before its training, to compare later ones with it."""
+        checkpoint.save(self._path("first"), {"learner": learner})
+
     def save_best(self, score: float, learner: dict[str, Any], error: float = 0.0, win_rate: float = 0.0) -> None:
         """Save the learner as the best checkpoint if its score, in [0, 1], is within `error` of the highest so far.
 
@@ -342,7 +366,7 @@ class WorkerRun(Run):
     def _skip(self, *_: Any, **__: Any) -> None:
         """Do nothing: rank 0 writes."""
 
-    __exit__ = finish = diagnose = histogram = log = save = save_best = _skip
+    __exit__ = finish = diagnose = histogram = log = save = save_first = save_best = _skip
 
     @contextmanager
     def recorded_game(self, game: Game, step: int, progress: float) -> Iterator[None]:

@@ -1,4 +1,6 @@
-"""The Runs page: a table of all runs, and comparisons with a stable URL."""
+"""The Runs page: a table of all runs, comparisons with a stable URL, and a page for each run."""
+
+from urllib.parse import quote
 
 from fastapi import Response
 from fastapi.responses import FileResponse, PlainTextResponse
@@ -29,6 +31,11 @@ def routes(services: Services) -> None:
             return PlainTextResponse(str(error), status_code=404)
 
 
+def address(run: str) -> str:
+    """Return the address of the page of a run."""
+    return f"{PAGE.path}/{quote(run)}"
+
+
 _CURVES = (
     '<path d="M22 8V88H146" stroke="var(--faint)" stroke-width="2" fill="none"/>',
     '<path d="M22 84C52 80 54 30 84 24S128 16 146 14" stroke="var(--blue)" stroke-width="4" fill="none"/>',
@@ -42,5 +49,6 @@ PAGE = PageEntry(
     order=90,
     summary="Learning curves of all runs, side by side.",
     picture=card_picture(_CURVES),
+    runs=True,
     routes=routes,
 )

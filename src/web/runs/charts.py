@@ -23,7 +23,8 @@ from .query import differing_settings
 COLORS = (shell.BLUE, shell.VERMILLION, shell.GREEN, shell.PURPLE, shell.GRAY, shell.ORANGE, shell.SKY)
 STROKES = ("solid", "dashed", "dotted")  # used after all colors
 VIRIDIS = ["#440154", "#3b528b", "#21918c", "#5ec962", "#fde725"]  # perceptually uniform, safe for color-blind readers
-MAX_AXES = 9  # settings of parallel coordinates; a screen has no room for more
+MAX_AXES, AXIS_ROOM = 6, 100  # settings of parallel coordinates, and pixels for the words of each
+MAX_TICKS = 8  # different numbers of a setting that are each a tick of its axis
 LOG_RATIO = 50  # of the largest to the smallest number, from which an axis of parallel coordinates is logarithmic
 TEXT_COLOR = "getComputedStyle(document.body).getPropertyValue('--ink')"  # of the theme
 SHORT_NUMBER = """v => { const [unit, sign] = [[1e9, 'G'], [1e6, 'M'], [1e3, 'k']].find(([u]) => Math.abs(v) >= u) ??
@@ -47,8 +48,9 @@ def curve_options(lines: Sequence[Curve], scale: Scale) -> dict[str, Any]:
     return {
         "animation": False,
         "textStyle": {":color": TEXT_COLOR},
-        "grid": {"left": 12, "right": 24, "top": 16, "bottom": 62, "containLabel": True},
+        "grid": {"left": 12, "right": 24, "top": 16, "bottom": 62 if len(lines) > 1 else 32, "containLabel": True},
         "legend": {
+            "show": len(lines) > 1,
             "bottom": 0,
             "type": "scroll",
             "textStyle": {":color": TEXT_COLOR},
@@ -115,47 +117,59 @@ def parallel_options(rows: Sequence[Row], objective: str, selected: Collection[s
     """Return the chart options of parallel coordinates: a line for each run through its settings, colored by result.
 
     Runs without a value of the objective are left out. The axes are the settings that differ, first those with few
-    values. The lines of selected runs are wide.
+    values; of settings that only change together there is one. The lines of selected runs are wide.
     """
     runs = [row for row in rows if isinstance(value(row, objective), int | float)]
-    settings = {name: found for name, found in differing_settings(runs).items() if not name.endswith("_target_")}
-    names = sorted(settings, key=lambda name: len(set(map(repr, settings[name]))))[-MAX_AXES:]
+    settings: dict[tuple[int, ...], tuple[str, list[Any]]] = {}  # by which runs have the same value
+    for name, found in differing_settings(runs).items():
+        keys = list(map(repr, found))
+        if not name.endswith("_target_"):
+            settings.setdefault(tuple(map(keys.index, keys)), (name, found))
+    chosen = sorted(settings.values(), key=lambda one: len(set(map(repr, one[1]))))[-MAX_AXES:]
     results = [value(row, objective) for row in runs]
+    ends = [name.rpartition(".")[2] for name, _ in chosen]
     axes, columns, color = [], [], {":color": TEXT_COLOR}
-    for place, (name, values) in enumerate([*((name, settings[name]) for name in names), (objective, results)]):
-        if all(isinstance(one, int | float) and not isinstance(one, bool) for one in values):
+    for place, (name, values) in enumerate([*chosen, (objective, results)]):
+        short = name if ends.count(name.rpartition(".")[2]) > 1 else name.rpartition(".")[2]
+        numeric = all(isinstance(one, int | float) and not isinstance(one, bool) for one in values)
+        if numeric and (len(set(values)) > MAX_TICKS or name == objective):
             wide = bool(values) and min(values) > 0 and max(values) >= LOG_RATIO * min(values)
             kind: dict[str, Any] = {"type": "log" if wide else "value", "scale": True}
+            label: dict[str, Any] = {":formatter": SHORT_NUMBER}
         else:
+            ordered = sorted(set(values)) if numeric else sorted({format_value(one) or "none" for one in values})
             values = [format_value(one) or "none" for one in values]
-            kind = {"type": "category", "data": sorted(set(values))}
-        texts = {"nameTextStyle": color, "axisLabel": color, "axisLine": {"lineStyle": color}}
-        axes.append({"dim": place, "name": name} | texts | kind)
+            kind = {"type": "category", "data": [format_value(one) for one in ordered]}
+            label = {"width": AXIS_ROOM, "overflow": "truncate", "interval": 0 if len(ordered) <= 12 else "auto"}
+        look = {"fontSize": 13, "fontWeight": "bold", "width": AXIS_ROOM, "overflow": "truncate"}
+        texts = {"nameTextStyle": color | look, "axisLabel": color | label, "axisLine": {"lineStyle": color}}
+        axes.append({"dim": place, "name": short, "nameGap": 18} | texts | kind)
         columns.append(values)
+    opacity = max(0.2, min(0.8, 30 / max(len(runs), 1)))  # many lines stay readable where they cross
     data = [
         {
             "value": [column[place] for column in columns],
-            "name": row["run"],
+            "name": row["title"],
             "lineStyle": {"width": 4, "opacity": 1} if row["run"] in selected else {},
         }
         for place, row in enumerate(runs)
     ]
     return {
         "animation": False,
-        "parallel": {"left": 60, "right": 120, "top": 44, "bottom": 44},
+        "parallel": {"left": 70, "right": 170, "top": 56, "bottom": 32},
         "parallelAxis": axes,
         "tooltip": {"confine": True},
         "visualMap": {
             "min": min(results, default=0),
             "max": max(results, default=1),
-            "dimension": len(names),
+            "dimension": len(chosen),
             "inRange": {"color": VIRIDIS},
             "right": 0,
             "top": "middle",
             "precision": 3,
             "textStyle": {":color": TEXT_COLOR},
         },
-        "series": [{"type": "parallel", "data": data, "lineStyle": {"width": 1.5, "opacity": 0.6}, "smooth": False}],
+        "series": [{"type": "parallel", "data": data, "lineStyle": {"width": 2, "opacity": opacity}, "smooth": False}],
     }
 
 
@@ -197,7 +211,7 @@ class Chart:
 class ChartGrid:
     """One chart for each metric."""
 
-    def __init__(self, on_remove: Callable[[str], Any]) -> None:
+    def __init__(self, on_remove: Callable[[str], Any] | None = None) -> None:
         self._on_remove = on_remove
         self._charts: dict[str, Chart] = {}
         self._drawing = 0  # number of the latest drawing, which ends those before it
@@ -212,7 +226,7 @@ class ChartGrid:
         with self._grid:
             for place, name in enumerate(metrics):
                 if name not in self._charts:
-                    self._charts[name] = Chart(name, partial(self._on_remove, name))
+                    self._charts[name] = Chart(name, self._on_remove and partial(self._on_remove, name))
                     self._charts[name].card.move(target_index=place)
         self._charts = {name: self._charts[name] for name in metrics}
 
@@ -242,7 +256,7 @@ class ChartGrid:
 def note(metric: str, runs: Mapping[str, Metrics], lines: Sequence[Curve], scale: Scale) -> str:
     """Return what the metric means, and what is missing."""
     if not any(line.points for line in lines):
-        logged = any(metric in metrics.columns for metrics in runs.values())
+        logged = any(metric in metrics.names for metrics in runs.values())
         return "no values above 0 for the logarithmic axis" if logged else "not logged by these runs yet"
     points = [metrics.points(scale.axis, metric) for metrics in runs.values()]
     left_out = sum(len(one) - len(scale.drawable(one)) for one in points)

@@ -1,8 +1,9 @@
 """Learning curves of runs, and means over groups of runs, from their metrics."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,8 +11,9 @@ import numpy as np
 from ...core.runs.metrics import CURVES, METRICS
 from ..files import Metrics
 
-MAX_POINTS = 20_000  # of a chart; longer curves are subsampled evenly
-MIN_POINTS = 200  # of a curve
+MAX_POINTS = 8_000  # of a chart; longer curves are subsampled evenly
+MIN_POINTS, MOST_POINTS = 120, 1500  # of a curve
+MAX_WHISKERS = 12  # runs that have the intervals of their values in a chart, where more would cover each other
 AXES = {"step": "steps", "time/seconds": "seconds of training"}
 BANDS = {"interval": "95% interval of the mean", "range": "lowest to highest run", "none": "no band"}
 PREFERRED = (*CURVES, "losses/loss", "train/episode_return", "losses/entropy")
@@ -22,20 +24,18 @@ T_975 = (
     *(2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042),
 )
 
-Points = list[tuple[float, float]]
-
 
 class Curve(NamedTuple):
-    """One line of a chart. `raw` is the line before smoothing; `whiskers` and `band` are x, low and high.
+    """One line of a chart, in rows of x and y; those of `whiskers` and `band` are x, low and high.
 
-    The band is nan at steps of fewer than two runs.
+    `raw` is the line before smoothing. The band is nan at steps of fewer than two runs.
     """
 
     label: str
-    points: Points
-    raw: Points = []
-    whiskers: list[tuple[float, float, float]] = []
-    band: list[tuple[float, float, float]] = []
+    points: list[list[float]]
+    raw: list[list[float]] = []
+    whiskers: list[list[float]] = []
+    band: list[list[float]] = []
 
 
 class Scale(NamedTuple):
@@ -46,14 +46,19 @@ class Scale(NamedTuple):
     log_x: bool = False
     log_y: bool = False
 
-    def drawable(self, points: Points) -> Points:
+    def drawable(self, points: np.ndarray) -> np.ndarray:
         """Return the points that a logarithmic axis can show."""
-        return [(x, y) for x, y in points if (x > 0 or not self.log_x) and (y > 0 or not self.log_y)]
+        return points[(points > np.where([self.log_x, self.log_y], 0, -np.inf)).all(axis=1)]
+
+
+def columns_of(metrics: Iterable[str]) -> list[str]:
+    """Return the columns that the charts of these metrics need, or those of the metrics shown first."""
+    return ["step", "time/seconds", *(m + end for m in list(metrics) or PREFERRED for end in ("", "_low", "_high"))]
 
 
 def metric_names(runs: Mapping[str, Metrics]) -> list[str]:
     """Return the names of all metrics logged by any of the runs."""
-    return sorted({name for metrics in runs.values() for name in metrics.columns} - {"step", ""})
+    return sorted({name for metrics in runs.values() for name in metrics.names} - {"step", ""})
 
 
 def default_metrics(runs: Mapping[str, Metrics]) -> tuple[str, ...]:
@@ -80,28 +85,25 @@ def short_labels(changes: Mapping[str, Sequence[str]]) -> dict[str, str]:
     return labels
 
 
-def smoothed(points: Points, weight: float) -> Points:
+def smoothed(points: np.ndarray, weight: float) -> np.ndarray:
     """Return the exponential moving average of TensorBoard and wandb, without its bias toward 0 at the start.
 
     A constant curve is left as it is: rounding would make it wave.
     """
-    if weight <= 0 or len({y for _, y in points}) <= 1:
+    if weight <= 0 or len(np.unique(points[:, 1])) <= 1:
         return points
-    mean, missing, found = 0.0, 1.0, []
-    for x, y in points:
-        mean, missing = mean * weight + (1 - weight) * y, missing * weight
-        found.append((x, mean / (1 - missing)))
-    return found
+    means = np.array(list(accumulate(points[:, 1], lambda mean, y: mean * weight + (1 - weight) * y, initial=0.0))[1:])
+    return np.column_stack([points[:, 0], means / (1 - weight ** np.arange(1, len(points) + 1))])
 
 
-def subsampled(points: Sequence[Any], most: int) -> list[Any]:
+def subsampled(points: np.ndarray, most: int) -> list[Any]:
     """Return evenly spaced points, about `most`, and the last one."""
-    every = -(-len(points) // most)
-    return list(points) if every <= 1 else [*points[: len(points) - 1 : every], points[-1]]
+    every = max(-(-len(points) // most), 1)
+    return [*points[: max(len(points) - 1, 0) : every].tolist(), *points[-1:].tolist()]
 
 
 def points_per_curve(curves: int) -> int:
-    return max(MAX_POINTS // max(curves, 1), MIN_POINTS)
+    return min(max(MAX_POINTS // max(curves, 1), MIN_POINTS), MOST_POINTS)
 
 
 def run_curves(runs: Mapping[str, Metrics], metric: str, scale: Scale) -> list[Curve]:
@@ -109,12 +111,12 @@ def run_curves(runs: Mapping[str, Metrics], metric: str, scale: Scale) -> list[C
     most, curves = points_per_curve(len(runs)), []
     for label, metrics in runs.items():
         points = scale.drawable(metrics.points(scale.axis, metric))
-        low = dict(metrics.points(scale.axis, f"{metric}_low"))
-        high = dict(metrics.points(scale.axis, f"{metric}_high"))
-        whiskers = [(x, y, high[x]) for x, y in scale.drawable(list(low.items())) if x in high]
+        low = dict(scale.drawable(metrics.points(scale.axis, f"{metric}_low")).tolist())
+        high = dict(metrics.points(scale.axis, f"{metric}_high").tolist())
+        whiskers = np.array([(x, y, high[x]) for x, y in low.items() if x in high]).reshape(-1, 3)
         raw = subsampled(points, most) if scale.smooth else []
         line = subsampled(smoothed(points, scale.smooth), most)
-        curves.append(Curve(label, line, raw, subsampled(whiskers, most)))
+        curves.append(Curve(label, line, raw, subsampled(whiskers, most) if len(runs) <= MAX_WHISKERS else []))
     return curves
 
 
@@ -123,28 +125,25 @@ def mean_curve(label: str, runs: Sequence[Metrics], metric: str, scale: Scale, b
 
     Runs are interpolated to the steps of all of them, each within its own range; the band needs two runs.
     """
-    logged = [dict(scale.drawable(metrics.points(scale.axis, metric))) for metrics in runs]
-    raw = [sorted(points.items()) for points in logged if points]
+    logged = [scale.drawable(metrics.points(scale.axis, metric)) for metrics in runs]
+    # The last value of a step counts; np.unique sorts the steps, and the reversed rows make the last ones the first.
+    raw = [points[::-1][np.unique(points[::-1, 0], return_index=True)[1]] for points in logged if len(points)]
     if not raw:
         return Curve(label, [])
     lines = [smoothed(points, scale.smooth) for points in raw]
-    steps = np.array(subsampled(sorted({x for points in lines for x, _ in points}), most))
+    steps = np.array(subsampled(np.unique(np.concatenate(lines)[:, 0]), most))
     means, low, high = _statistics(steps, lines, band)
     floor = means.min() if scale.log_y else -np.inf  # a logarithmic axis cannot show an end at or below 0
-    ends = list(zip(steps.tolist(), np.maximum(low, floor).tolist(), high.tolist(), strict=True))
-    raw_means = _statistics(steps, raw, "none")[0].tolist() if scale.smooth else []
-    return Curve(
-        label,
-        list(zip(steps.tolist(), means.tolist(), strict=True)),
-        list(zip(steps.tolist(), raw_means, strict=False)),
-        band=ends if np.isfinite(low).any() else [],
-    )
+    ends = np.column_stack([steps, np.maximum(low, floor), high]).tolist()
+    raw_means = np.column_stack([steps, _statistics(steps, raw, "none")[0]]).tolist() if scale.smooth else []
+    points = np.column_stack([steps, means]).tolist()
+    return Curve(label, points, raw_means, band=ends if np.isfinite(low).any() else [])
 
 
-def _statistics(steps: np.ndarray, lines: Sequence[Points], band: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _statistics(steps: np.ndarray, lines: Sequence[np.ndarray], band: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the mean over the runs at each step, and the low and high end of the band, nan where there is none."""
-    columns = [np.array(points).T for points in lines]
-    grid = np.stack([np.interp(steps, x, y, left=np.nan, right=np.nan) for x, y in columns])  # (runs, steps)
+    # (runs, steps)
+    grid = np.stack([np.interp(steps, one[:, 0], one[:, 1], left=np.nan, right=np.nan) for one in lines])
     count = np.sum(~np.isnan(grid), axis=0)
     means = np.nansum(grid, axis=0) / count
     if band == "none" or not (count > 1).any():

@@ -1,18 +1,18 @@
-"""The selected runs below the charts: the settings in which they differ, and a card for each run."""
+"""Parts of the pages of runs: tables of settings and scores, progress, pictures, and the editor of notes."""
 
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from html import escape
 from urllib.parse import urlencode
 
 from nicegui import ui
 
 from ...core.errors import UserError
-from ...core.runs.trackers import ADDRESS
 from .. import files
-from ..files import RunPath
+from ..files import Progress, RunPath, Score
 from . import IMAGE_PATH, notes
-from .index import FILES, Row, format_value
+from .index import Row, format_value
 from .notes import Notes
 from .query import differing_settings
 
@@ -39,84 +39,39 @@ class Differences:
         self._place.set_visibility(bool(found))
         listed = [[name, *(format_value(one) or "-" for one in found[name])] for name in list(found)[:MAX_DIFFERENCES]]
         with self._place:
-            _show_table("r-differences", ["setting", *(row["run"] for row in rows)], listed, row_heads=True)
+            show_table("r-differences", ["setting", *(row["run"] for row in rows)], listed)
 
 
-def _show_table(css: str, heads: Sequence[str], rows: Iterable[Sequence[str]], *, row_heads: bool = False) -> None:
-    """Show a table; with `row_heads`, the first cell of each row is its head."""
-    with ui.element("table").classes(css):
-        with ui.element("thead"), ui.element("tr"):
-            for text in heads:
-                with ui.element("th").props("scope=col"):
-                    ui.label(text)
-        with ui.element("tbody"):
-            for row in rows:
-                with ui.element("tr"):
-                    for place, text in enumerate(row):
-                        is_head = row_heads and place == 0
-                        with ui.element("th").props("scope=row") if is_head else ui.element("td"):
-                            ui.label(text)
+def show_table(css: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Show a table; the first cell of each row is its head."""
+    head = "".join(f'<th scope="col">{escape(text)}</th>' for text in heads)
+    body = "".join(
+        f'<tr><th scope="row">{escape(first)}</th>{"".join(f"<td>{escape(text)}</td>" for text in rest)}</tr>'
+        for first, *rest in rows
+    )
+    ui.html(f'<table class="{css}"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>', sanitize=False)
 
 
-class Details:
-    """The card of a run, kept up to date. An open editor of its notes is outside of what is rebuilt."""
+class ProgressLine:
+    """How far a training is, its speed and the time left."""
 
-    def __init__(self, run: RunPath) -> None:
-        self.run = run
-        self._version: object = None  # of what is shown
-        self._open = False  # its configuration
-        with ui.element("section").classes("r-card r-detail") as self.card:
-            self.card.props["aria-label"] = f"details of {run.name}"
-            self._content = ui.element("div")
-        self._editor = NotesEditor(run)
+    def __init__(self) -> None:
+        self._words = ui.label().classes("r-progress").props("role=status")
+        self._bar = ui.element("progress").props("max=1 value=0 aria-label=progress")
 
-    async def update(self, state: str) -> None:
-        """Build the card again if a file or the state of the run has changed."""
-
-        def version() -> object:
-            watched = [name for name in (*FILES, ADDRESS) if name != "metrics.csv"]  # which the charts show
-            return state, [(name, files.stamp(self.run, name)) for name in (*watched, *files.pictures(self.run))]
-
-        now = await asyncio.to_thread(version)
-        if now == self._version or self._content.is_deleted:
-            return
-        self._version = now
-        self._content.clear()
-        with self._content:
-            self._show(state)
-
-    def _show(self, state: str) -> None:
-        with ui.element("h2").classes("r-name"):
-            ui.label(self.run.name)
-        with _errors_inline():
-            _show_scores(self.run, state)
-        with _errors_inline():
-            address = files.wandb_address(self.run)
-            if address is not None:
-                ui.link("on wandb", address, new_tab=True)
-        with _errors_inline():
-            found = notes.read(self.run)
-            with ui.element("div").classes("r-tags"):
-                for tag in found.tags:
-                    ui.label(tag).classes("r-tag")
-                edit = ui.button("notes and tags", icon="edit", on_click=lambda: self._editor.open(found))
-                edit.props("flat no-caps").classes("r-edit")
-            if found.text:
-                ui.label(found.text).classes("r-notes")
-        _show_pictures(self.run)
-        config = ui.expansion("config.yaml", icon="tune", value=self._open, on_value_change=self._on_open)
-        with config.classes("w-full"), _errors_inline():
-            text = files.content(self.run, "config.yaml", files.MAX_TEXT) or b""
-            with ui.element("pre").classes("r-config").props("tabindex=0 role=region") as place:
-                ui.label(text.decode(errors="replace"))
-            place.props["aria-label"] = f"config.yaml of {self.run.name}"
-
-    def _on_open(self) -> None:
-        self._open = not self._open
+    def show(self, progress: Progress | None, state: str) -> None:
+        """Show the progress unless the run is finished."""
+        self._bar.set_visibility(progress is not None and state != "finished")
+        self._words.text = {"training": "starting", "running": "starting"}.get(state, "")
+        if progress is not None and state != "finished":
+            self._bar.props(f"value={progress.fraction:.4f}")
+            active = "evaluating: all steps are done" if progress.fraction >= 1 else progress.words()
+            stopped = f"stopped after {progress.done:,} of {progress.total:,} {progress.unit}"
+            self._words.text = active if state in ("training", "running", "stopping") else stopped
 
 
 @contextmanager
-def _errors_inline() -> Iterator[None]:
+def errors_inline() -> Iterator[None]:
     """Show a `UserError` in place of the content."""
     try:
         yield
@@ -124,23 +79,16 @@ def _errors_inline() -> Iterator[None]:
         ui.label(str(error)).classes("r-fault")
 
 
-def _show_scores(run: RunPath, state: str) -> None:
-    scores = files.read_scores(run)
-    if not scores:
-        missing = "training; it is evaluated at the end" if state == "training" else "stopped before its evaluation"
-        ui.label(missing).classes("faint r-missing")
-        if state == "unfinished":
-            ui.link("continue it", f"/training?{urlencode({'resume': run.name})}").classes("r-continue")
-        return
+def show_scores(scores: Sequence[Score]) -> None:
     rows = []
     for score in scores:
         counts = f"{score.wins}/{score.draws}/{score.losses}" + f", {score.aborted} aborted" * bool(score.aborted)
         interval = f"{100 * score.low:.1f}-{100 * score.high:.1f}%"
         rows.append((score.name, str(score.episodes), counts, f"{100 * score.win_rate:.1f}%", interval))
-    _show_table("r-scores", ("against", "games", "won/drawn/lost", "win rate", "95% interval"), rows)
+    show_table("r-scores", ("against", "games", "won/drawn/lost", "win rate", "95% interval"), rows)
 
 
-def _show_pictures(run: RunPath) -> None:
+def show_pictures(run: RunPath) -> None:
     """Show pictures that link to their full size; their space is reserved while they load."""
     with ui.element("div").classes("r-pictures"):
         for name in files.pictures(run):
@@ -157,27 +105,30 @@ def _show_pictures(run: RunPath) -> None:
 
 
 class NotesEditor:
-    """A dialog for the notes and tags of a run. It stays open, with the text, if they cannot be saved."""
+    """A dialog for the name, notes and tags of a run. It stays open, with the text, if they cannot be saved."""
 
     def __init__(self, run: RunPath) -> None:
         self._run, self._before = run, Notes()
         with ui.dialog() as self._dialog, ui.card().classes("r-editor"):
-            ui.label(f"Notes and tags of {run.name}").classes("r-name")
+            ui.label("Name, notes and tags").classes("r-name")
+            self._name = ui.input("name", placeholder="what it trains").props("outlined").classes("w-full r-note-name")
             self._text = ui.textarea("notes").props("outlined autogrow").classes("w-full r-note-text")
             self._tags = ui.input("tags", placeholder="baseline, keep").props("outlined").classes("w-full r-note-tags")
             self._error = ui.label().classes("r-fault").props("role=alert")
             with ui.row().classes("w-full justify-end"):
                 ui.button("Cancel", on_click=self._dialog.close).props("flat no-caps")
                 ui.button("Save", on_click=self._save).props("no-caps").classes("r-save")
-        self._dialog.props["aria-label"] = f"notes and tags of {run.name}"
+        self._dialog.props["aria-label"] = f"name, notes and tags of {run.name}"
 
     def open(self, found: Notes) -> None:
         self._before = found
         self._text.value, self._tags.value, self._error.text = found.text, ", ".join(found.tags), ""
+        self._name.value = found.name
         self._dialog.open()
 
     async def _save(self) -> None:
-        after = Notes(str(self._text.value or ""), tuple(str(self._tags.value or "").split(",")))
+        name, text, tags = (str(field.value or "") for field in (self._name, self._text, self._tags))
+        after = Notes(text, tuple(tags.split(",")), name)
         try:
             await asyncio.to_thread(notes.write, self._run, self._before, after)
         except UserError as error:

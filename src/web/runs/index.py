@@ -1,9 +1,10 @@
 """The runs as rows of a table; only changed files are read again."""
 
-import csv
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,18 +13,34 @@ from ...core.errors import UserError
 from ...core.runs.metrics import CURVES
 from ...core.runs.run import LOCK, is_training
 from .. import files
-from ..files import RunPath, Stamp
+from ..files import RunPath, Score, Stamp
 from . import notes
 
 FILES = ("config.yaml", "metrics.csv", "eval.json", notes.NOTES)
 CONFIG_GROUPS = ("env", "algo", "reward", "curriculum", "experiment")
 BASE_FIELDS = (  # of every run; further fields are its settings and the last values of its metrics
-    *("run", "state", "win_rate", "score", "step", *CONFIG_GROUPS, "seed", "changes", "tags", "notes", "updated"),
+    *(
+        "run",
+        "title",
+        "state",
+        "win_rate",
+        "score",
+        "step",
+        *CONFIG_GROUPS,
+        "seed",
+        "changes",
+        "tags",
+        "notes",
+        "updated",
+    ),
     *("low", "high"),
 )
+UNNAMED = ("logger", "checkpoint_seconds", "algo.seconds", "algo.compute", "algo.eval", "evaluation")  # in titles
 NO_SETTINGS = ("composition", "logger", "resume", "profile")  # without effect on the results, or in other columns
 RESCAN = 10.0  # seconds between searches for new runs, whatever the number of visitors
 PUBLISH_EVERY = 50  # runs read, while the first visitors wait
+
+BEGUN = re.compile(r"\d{4}-[01]\d-[0-3]\d_[0-2]\d-[0-5]\d(?=-)")  # in the names of run directories
 
 Row = dict[str, Any]
 
@@ -45,6 +62,7 @@ class Index:
         self.known: list[Row] = []  # latest first
         self.found = 0  # runs; more than are known while they are read for the first time
         self._entries: dict[str, Entry] = {}
+        self._published: dict[str, Entry] = {}
         self._scanning = threading.Lock()
         self._scanned = -float("inf")
         self._fields: tuple[list[Row], list[str]] = ([], [])
@@ -59,6 +77,12 @@ class Index:
         with self._scanning:
             if time.monotonic() - self._scanned >= seconds:
                 self._scan()
+
+    def row(self, run: RunPath) -> Row:
+        """Return the row of one run as it is now, which the next search does not read again."""
+        stamps = tuple(files.stamp(run, name) for name in FILES)
+        entry = self._entries[run.name] = _update_entry(run, stamps, self._entries.get(run.name))
+        return entry.row
 
     @property
     def ready(self) -> bool:
@@ -79,16 +103,16 @@ class Index:
         self.found, before = len(runs), self._entries
         entries: dict[str, Entry] = {}
         for run, stamps in runs:
-            old = before.get(run.name)
+            old = before.get(run.name)  # perhaps read meanwhile
             entries[run.name] = _update_entry(run, stamps, old)
             if old is None and len(entries) % PUBLISH_EVERY == 0:
                 self._publish(before | entries)
-        if entries != before:
+        if entries != self._published:
             self._publish(entries)
         self._entries, self._scanned = entries, time.monotonic()
 
     def _publish(self, entries: Mapping[str, Entry]) -> None:
-        rows = (entry.row for entry in entries.values())
+        self._published, rows = dict(entries), (entry.row for entry in entries.values())
         self.known = sorted(rows, key=lambda row: (-row["updated"], row["run"]))
 
 
@@ -112,7 +136,7 @@ def read_row(run: RunPath) -> Row:
     training = is_training(run.path)
     row: Row = {"run": run.name, "error": "", "tags": (), "settings": {}, "metrics": {}}
     row |= dict.fromkeys((*CONFIG_GROUPS, "changes", "notes"), "")
-    row |= dict.fromkeys(("seed", "step", "score", "win_rate", "low", "high"))
+    row |= dict.fromkeys(("seed", "step", "score", "win_rate", "low", "high")) | {"overrides": [], "scores": []}
     row["updated"] = max(files.stamp(run, name).modified for name in FILES if name != notes.NOTES) / 1e9
     readers: tuple[Callable[[RunPath], Row], ...] = (_read_config, _read_metrics, _read_scores, _read_notes)
     for read in readers:
@@ -120,7 +144,20 @@ def read_row(run: RunPath) -> Row:
             row |= read(run)
         except UserError as error:
             row["error"] = str(error)
-    return _with_state(row, training)
+    if row["win_rate"] is not None and not row["scores"]:
+        row["scores"] = [_logged_score(row)]
+    return _with_state(row | {"title": row.get("title") or _title(row)}, training)
+
+
+def _title(row: Row) -> str:
+    """Return the name of a run that was given none: what it trains and since when, or its path in words."""
+    begun = BEGUN.search(row["run"])
+    if begun is None or not row["env"]:
+        return row["run"].partition("/")[2].replace("_", " ").replace("/", " ").capitalize() or row["run"]
+    when = datetime.strptime(begun[0], "%Y-%m-%d_%H-%M").strftime("%-d %b %H:%M")
+    changed = [word.rpartition(".")[2] for word in row["changes"].split() if not word.startswith(UNNAMED)]
+    words = (row["env"].replace("_", " ").capitalize(), row["algo"], row["experiment"] or " ".join(changed[:2]), when)
+    return " · ".join(word for word in words if word)
 
 
 def _with_state(row: Row, training: bool) -> Row:
@@ -135,25 +172,30 @@ def _read_config(run: RunPath) -> Row:
     config = files.read_config(run)
     composition, seed = config.get("composition"), config.get("seed")
     options = composition if isinstance(composition, dict) else {}
-    changes = [word for word in files.read_changes(run) if word.partition("=")[0] not in (*CONFIG_GROUPS, "seed")]
+    overrides = files.read_changes(run)
+    if not overrides:  # not saved with the run
+        overrides = [f"{key}={options[key]}" for key in ("experiment", "env", "algo") if options.get(key)]
+        overrides += [f"seed={seed}", *map(str, options.get("overrides") or ())]
+    changes = [word for word in overrides if word.partition("=")[0] not in (*CONFIG_GROUPS, "seed")]
     return {key: str(options.get(key) or "") for key in CONFIG_GROUPS} | {
         "seed": seed if isinstance(seed, int) else None,
         "changes": " ".join(changes),
-        "settings": dict(_flatten({key: node for key, node in config.items() if key not in NO_SETTINGS})),
+        "overrides": overrides,
+        "settings": dict(flattened({key: node for key, node in config.items() if key not in NO_SETTINGS})),
     }
 
 
-def _flatten(node: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+def flattened(node: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
     """Yield the values of a configuration by dotted key; lists are one text."""
     for key, child in node.items():
         if isinstance(child, dict) and child:
-            yield from _flatten(child, f"{prefix}{key}.")
+            yield from flattened(child, f"{prefix}{key}.")
         else:
             yield prefix + key, str(child) if isinstance(child, dict | list) else child
 
 
 def _read_metrics(run: RunPath) -> Row:
-    last = last_values(files.content(run, "metrics.csv", files.MAX_METRICS) or b"", f"{run.name}/metrics.csv")
+    last = files.last_values(run)
     return {
         "win_rate": last.get("final/win_rate"),
         "low": last.get("final/win_rate_low"),
@@ -164,29 +206,20 @@ def _read_metrics(run: RunPath) -> Row:
     }
 
 
-def last_values(data: bytes, name: str) -> dict[str, float]:
-    """Return the last number of each column; only as many lines are read, from the end, as that takes."""
-    found: dict[str, float] = {}
-    try:
-        head, *lines = data[: data.rfind(b"\n") + 1].decode().splitlines() or [""]
-        columns = next(csv.reader([head]), [])
-        missing = dict(enumerate(columns))
-        for row in csv.reader(reversed(lines)):
-            if len(row) == len(columns):
-                numbers = {place: files.number(row[place]) for place in missing}
-                found |= {missing[place]: number for place, number in numbers.items() if number is not None}
-                missing = {place: column for place, column in missing.items() if column not in found}
-                if not missing:
-                    break
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise UserError(f"{name} is not readable as CSV: {error}") from error
-    return found
-
-
 def _read_scores(run: RunPath) -> Row:
-    """Return the final evaluation against the first opponent."""
+    """Return the final evaluation, whose first opponent counts."""
     scores = files.read_scores(run)
-    return {"win_rate": scores[0].win_rate, "low": scores[0].low, "high": scores[0].high} if scores else {}
+    first = {"win_rate": scores[0].win_rate, "low": scores[0].low, "high": scores[0].high} if scores else {}
+    return first | {"scores": scores}
+
+
+def _logged_score(row: Row) -> Score:
+    """Return the final evaluation of a run that was saved without its eval.json, from its metrics."""
+    last = row["metrics"]
+    episodes = int(last.get("final/episodes", 0))
+    draws, losses, aborted = (round(last.get(f"final/{n}_rate", 0) * episodes) for n in ("draw", "loss", "aborted"))
+    wins, rate = round(row["win_rate"] * episodes), row["win_rate"]
+    return Score("final evaluation", episodes, wins, draws, losses, aborted, rate, row["low"] or 0, row["high"] or 1)
 
 
 def _read_notes(run: RunPath) -> Row:
@@ -194,7 +227,7 @@ def _read_notes(run: RunPath) -> Row:
         found = notes.read(run)
     except UserError as error:  # the run itself is readable
         return {"notes": str(error)}
-    return {"notes": found.text, "tags": found.tags}
+    return {"notes": found.text, "tags": found.tags, "title": found.name}
 
 
 def value(row: Row, name: str) -> Any:

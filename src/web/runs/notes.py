@@ -1,4 +1,4 @@
-"""Notes and tags of a run: notes.json in its directory, apart from everything that the run writes itself."""
+"""Name, notes and tags of a run: notes.json in its directory, apart from everything that the run writes itself."""
 
 import json
 import threading
@@ -12,13 +12,14 @@ from ..files import RunPath
 NOTES = "notes.json"
 MAX_BYTES = 1 << 16
 MAX_CHARACTERS = 10_000
-MAX_TAGS, MAX_TAG = 20, 40
+MAX_TAGS, MAX_TAG, MAX_NAME = 20, 40, 80
 _WRITING = threading.Lock()  # a note is compared with the file and written at once
 
 
 class Notes(NamedTuple):
     text: str = ""
     tags: tuple[str, ...] = ()
+    name: str = ""  # of the run; empty: what it trains and since when
 
 
 def read(run: RunPath) -> Notes:
@@ -27,8 +28,8 @@ def read(run: RunPath) -> Notes:
         return Notes()
     try:
         found = json.loads(data)
-        return checked(found["text"], found["tags"])
-    except (ValueError, TypeError, KeyError, RecursionError, UserError) as error:
+        return checked(found["text"], found["tags"], found.get("name", ""))
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, UserError) as error:
         raise UserError(f"{run.name}/{NOTES} is not readable as notes: {str(error)[:200]}") from error
 
 
@@ -50,15 +51,17 @@ def write(run: RunPath, before: Notes, after: Notes) -> None:
             raise UserError(f"{run.name}/{NOTES} cannot be written: {error.strerror}") from error
 
 
-def checked(text: object, tags: object) -> Notes:
+def checked(text: object, tags: object, name: object = "") -> Notes:
     """Return valid notes from untrusted values."""
     require(isinstance(text, str) and len(text) <= MAX_CHARACTERS, f"a note has at most {MAX_CHARACTERS:,} characters")
     require(isinstance(tags, list | tuple) and all(isinstance(tag, str) for tag in tags), "tags must be texts")
+    require(isinstance(name, str) and len(name) <= MAX_NAME, f"the name of a run has at most {MAX_NAME} characters")
     assert isinstance(text, str)
+    assert isinstance(name, str)
     assert isinstance(tags, list | tuple)
     require(len(tags) <= MAX_TAGS, f"a run has at most {MAX_TAGS} tags")
     words = [" ".join(tag.split()) for tag in tags]
     for tag in words:
         require(len(tag) <= MAX_TAG, f"the tag {tag[:MAX_TAG]}... is too long: at most {MAX_TAG} characters")
         require("," not in tag, f"the tag {tag} has a comma, which separates tags")
-    return Notes(text.strip(), tuple(dict.fromkeys(filter(None, words))))
+    return Notes(text.strip(), tuple(dict.fromkeys(filter(None, words))), " ".join(name.split()))

@@ -1,25 +1,26 @@
-"""The list of runs, and charts, differences and details of the selected ones."""
+"""The list of runs, and charts and differences of the selected ones."""
 
 import asyncio
 from collections.abc import Collection
+from contextlib import suppress
 
 from nicegui import background_tasks, events, ui
 from starlette.requests import Request
 
-from ...core.errors import require
+from ...core.errors import UserError, require
 from .. import files, shell
-from ..files import Metrics, RunPath, Stamp
+from ..event_loop import in_thread
+from ..files import Metrics, RunPath
 from ..services import Services
-from . import charts, curves, query
+from . import charts, curves, query, run_page
 from .charts import Chart, ChartGrid
 from .curves import Scale
-from .details import Details, Differences
-from .index import Index, Row, read_row, shared_index
+from .details import Differences
+from .index import Index, Row, shared_index
 from .query import View
 from .table import RunTable
 
 MAX_RUNS = 100  # in a comparison
-MAX_DETAILS = 6  # cards
 POLL = 1.0  # seconds between reads of the selected runs
 OBJECTIVE = "win_rate"
 
@@ -27,6 +28,9 @@ OBJECTIVE = "win_rate"
 async def build(services: Services, request: Request) -> None:
     """Show what is known at once; runs that were never read are added to the list as they are."""
     ui.run_javascript(shell.asset(__package__, "page.js"))
+    if name := request.path_params.get("run"):
+        await run_page.build(services, name)
+        return
     index = shared_index(*services.folders)
     if not index.ready:
         background_tasks.create(asyncio.to_thread(index.refresh), name="read all runs")
@@ -41,10 +45,7 @@ class RunsPage:
         self.index = index
         self.selected: dict[str, RunPath] = {}
         self.logs: dict[str, Metrics] = {}
-        self.changes: dict[str, list[str]] = {}
-        self.details: dict[str, Details] = {}
-        self._own_rows: dict[str, Row] = {}  # of selected runs that the index has not read yet
-        self._stamps: dict[str, Stamp] = {}
+        self.rows: list[Row] = []  # of the selected runs
         self.view = View(metrics=view.metrics)  # except for what `selected` and the table know
         with shell.show_errors():
             self._apply(view)
@@ -59,7 +60,6 @@ class RunsPage:
         with ui.element("section").classes("r-card").props('aria-label="parallel coordinates"'):
             self._build_sweep()
         self.differences = Differences()
-        self.detail_grid = ui.element("div").classes("r-details")
 
     def _apply(self, view: View) -> None:
         """Take over the values of a URL; those before an invalid one are kept."""
@@ -122,61 +122,41 @@ class RunsPage:
 
     async def show(self) -> None:
         """Show the selected runs after the selection has changed."""
-        rows = await asyncio.to_thread(self.selected_rows)
-        self.table.update(rows)
-        for name, run in [(name, run) for name, run in self.selected.items() if name not in self.changes]:
-            with shell.show_errors():
-                self.changes[name] = await asyncio.to_thread(files.read_changes, run)
-        await self.read_changed()
+        await self.read()
+        self.table.update(self.rows)
         self.chart_card.set_visibility(bool(self.selected))
-        self.grouper.set_options(query.group_options(rows, self.view.group), value=self.view.group)
-        self.differences.show(rows)
-        detailed = list(self.selected)[:MAX_DETAILS]
-        for name in [name for name in self.details if name not in detailed]:
-            self.details.pop(name).card.delete()
-        with self.detail_grid:
-            for name in [name for name in detailed if name not in self.details]:
-                self.details[name] = Details(self.selected[name])
-        await self.update_details()
+        self.grouper.set_options(query.group_options(self.rows, self.view.group), value=self.view.group)
+        self.differences.show(self.rows)
         await self.draw()
         self.update_url()
 
-    def selected_rows(self) -> list[Row]:
-        selected = self.selected  # replaced as a whole, perhaps while a thread reads this
-        known = {row["run"]: row for row in self.index.known}
-        for name, run in selected.items():
-            if name not in known and name not in self._own_rows:
-                self._own_rows[name] = read_row(run)
-        return [known.get(name) or self._own_rows[name] for name in selected]
+    async def read(self) -> bool:
+        """Read what has changed of the selected runs; return whether their metrics have."""
+        selected, wanted = self.selected, curves.columns_of(self.view.metrics)
 
-    async def read_changed(self) -> bool:
-        """Read the metrics of selected runs that have changed; return whether there are any."""
-        stamps = {name: files.stamp(run, "metrics.csv") for name, run in self.selected.items()}
-        changed = {name: self.selected[name] for name in stamps if self._stamps.get(name) != stamps[name]}
-        for name, run in changed.items():
-            self._stamps[name], metrics = stamps[name], Metrics()
-            with shell.show_errors():
-                metrics = await asyncio.to_thread(files.read_metrics, run)
-            self.logs[name] = metrics
-        return bool(changed)
+        def read() -> tuple[list[Row], dict[str, Metrics]]:
+            rows, logs = [self.index.row(run) for run in selected.values()], {}
+            for name, run in selected.items():
+                logs[name] = Metrics()
+                with suppress(UserError):  # the row says what is wrong
+                    logs[name] = files.read_metrics(run, wanted)
+            return rows, logs
 
-    async def update_details(self) -> None:
-        states = {row["run"]: row["state"] for row in self.selected_rows()}
-        for name, card in list(self.details.items()):
-            await card.update(states.get(name, ""))
+        before = self.logs
+        self.rows, self.logs = await in_thread(read)
+        return any(before.get(name) is not metrics for name, metrics in self.logs.items())
 
     async def poll(self) -> None:
         if self.index.ready:
             await asyncio.to_thread(self.index.refresh)
         self.table.update()
-        await self.update_details()
-        if await self.read_changed():
+        if await self.read():
             await self.draw()
 
     def compared(self) -> dict[str, Metrics]:
         """Return the metrics of the selected runs by label."""
-        labels = curves.short_labels({name: self.changes.get(name, []) for name in self.selected})
-        return {labels[name]: self.logs.get(name, Metrics()) for name in self.selected}
+        labels = curves.short_labels({row["run"]: row["overrides"] for row in self.rows})
+        return {labels[name]: self.logs[name] for name in labels}
 
     async def draw(self) -> None:
         runs = self.compared()
@@ -186,12 +166,9 @@ class RunsPage:
         self.grid.choose(metrics)
         groups: dict[str, list[str]] = {}
         if self.view.group != query.NO_GROUPS:
-            labels = dict(zip(self.selected, runs, strict=True))
-            rows = await asyncio.to_thread(self.selected_rows)
-            groups = {
-                label: [labels[name] for name in names if name in labels]  # the selection may have changed meanwhile
-                for label, names in query.group_runs(rows, self.view.group).items()
-            }
+            labels = dict(zip((row["run"] for row in self.rows), runs, strict=True))
+            members = query.group_runs(self.rows, self.view.group)
+            groups = {label: [labels[name] for name in names] for label, names in members.items()}
         self.bander.set_enabled(bool(groups))
         log = self.view.log
         scale = Scale(self.view.axis, float(self.view.smooth), "x" in log, "y" in log)
@@ -223,6 +200,7 @@ class RunsPage:
         """Change values of the view and draw it."""
         self.view = self.view._replace(**values)  # type: ignore[arg-type]
         self.update_url()
+        await self.read()
         await self.draw()
 
     async def _add_chart(self, event: events.ValueChangeEventArguments) -> None:

@@ -8,7 +8,7 @@ from nicegui import events, ui
 
 from ...core.errors import UserError
 from .. import shell
-from . import query
+from . import address, query
 from .charts import line_style
 from .index import BASE_FIELDS, Index, Row, format_value, value
 from .query import View
@@ -30,10 +30,13 @@ _HEADER = """<tr><th v-for="col in props.cols" :key="col.name" scope="col" :clas
   {{ col.label }}<span aria-hidden="true">{{ {ascending: ' ▲', descending: ' ▼'}[col.sorted] || '' }}</span>
   </button></th></tr>"""
 _BODY = """<tr :class="{'r-chosen': props.row.color}"><template v-for="col in props.cols" :key="col.name">
-  <th v-if="col.name === 'run'" scope="row" class="r-frozen"><label><input type="checkbox" :checked="!!props.row.color"
+  <th v-if="col.name === 'run'" scope="row" class="r-frozen"><div class="r-name-cell"><label>
+    <input type="checkbox" :checked="!!props.row.color"
     :data-key="'run ' + props.row.run" @change="$parent.$emit('pick', [props.row.run, $event.target.checked])">
     <i class="r-swatch" aria-hidden="true"
-    :style="{background: props.row.color || 'transparent'}"></i><span>{{ props.row.run }}</span></label></th>
+    :style="{background: props.row.color || 'transparent'}"></i><span>{{ props.row.title }}
+    <small>{{ props.row.run }}</small></span></label><a :href="props.row.page" class="r-open"
+    :aria-label="'page of ' + props.row.run">open</a></div></th>
   <td v-else :class="'r-' + col.kind" :title="props.row[col.name]"
     @click="$parent.$emit('pick', [props.row.run, !props.row.color])">{{ props.row[col.name] }}</td>
   </template></tr>"""
@@ -145,7 +148,7 @@ class RunTable:
         self.matches = sorted(matches, key=lambda row: row["run"] not in self._first)
         # The columns of an address are options even before a run that has them is read.
         shown = self.columns or DEFAULT_COLUMNS
-        names = {name: LABELS.get(name, name) for name in (*BASE_FIELDS[1:-2], *fields, *shown)}
+        names = {name: LABELS.get(name, name) for name in (*BASE_FIELDS[2:-2], *fields, *shown)}
         self._chooser.set_options(names, value=list(shown))
         self._on_match()
         self._show_page()
@@ -160,7 +163,8 @@ class RunTable:
         colors = {row["run"]: line_style(place)[0] for place, row in enumerate(self._selected)}
         rows = [
             {name: format_cell(row, name) for name in columns}
-            | {"run": row["run"], "color": colors.get(row["run"], "")}
+            | {name: row[name] for name in ("run", "title")}
+            | {"color": colors.get(row["run"], ""), "page": address(row["run"])}
             for row in self.matches[self._start : end]
         ]
         if rows != self._table.rows:

@@ -1,17 +1,18 @@
-"""The start page: games to continue, the latest runs, a board that plays itself, and a card for each game."""
+"""The start page: a card for each game, one with a board that plays itself, games to continue and the latest runs."""
 
 import asyncio
 import time
 from importlib import import_module
-from urllib.parse import quote
 
 from nicegui import ui
 from starlette.requests import Request
 
 from .. import files, quoridor, shell
 from ..event_loop import in_thread
-from ..files import RunPath
 from ..pages import discover
+from ..runs import address
+from ..runs.index import Row, shared_index
+from ..runs.table import format_cell
 from ..saved_games import SavedGame
 from ..services import Services
 
@@ -25,41 +26,48 @@ async def build(services: Services, request: Request) -> None:
     pages = discover(services.envs)
     titles = {page.path: page.title for page in pages}
 
-    def read() -> tuple[list[SavedGame], list[RunPath]]:
+    def read() -> tuple[list[SavedGame], list[Row]]:
         saved = services.games.latest(20) if services.games else []
         runs = sorted(files.find(services.folders), key=lambda run: -files.stamp(run, "metrics.csv").modified)
-        return [game for game in saved if not game.result and game.path in titles][:MAX_GAMES], runs[:MAX_RUNS]
+        rows = [shared_index(*services.folders).row(run) for run in runs[:MAX_RUNS]]
+        return [game for game in saved if not game.result and game.path in titles][:MAX_GAMES], rows
 
     games, runs = await in_thread(read)
     with ui.element("div").classes("st-top"):
-        with ui.element("div").classes("st-words"):
-            ui.label("board lab").classes("st-name").props("role=heading aria-level=1")
-            ui.label(TAGLINE).classes("tagline")
-            _show_links("Continue", [(_describe(game, titles[game.path]), game.address) for game in games])
-            _show_links("Latest runs", [(run.name, f"/runs?compare={quote(run.name, safe='')}") for run in runs])
-        with ui.element("div").classes("board st-board"):
-            board = ui.html(sanitize=False)
+        ui.label("board lab").classes("st-name").props("role=heading aria-level=1")
+        ui.label(TAGLINE).classes("faint")
+    board = None
     with ui.element("div").classes("cards"):
         for page in pages:
-            if page.picture:
+            if page.picture and page.games:
                 with ui.link(target=page.path).classes("game-card"):
-                    ui.html(page.picture, sanitize=False).classes("picture")
+                    picture = ui.html(page.picture, sanitize=False).classes("picture")
+                    board = picture if page.package == quoridor.__name__ else board
                     ui.label(page.title).classes("headline")
                     ui.label(page.summary).classes("faint")
+    if games:
+        with ui.element("div").classes("st-line"):
+            ui.label("Continue").classes("st-section").props("role=heading aria-level=2")
+            for game in games:
+                ui.link(_describe(game, titles[game.path]), game.address).classes("st-row")
+    if runs:
+        with ui.element("div").classes("st-line"):
+            ui.label("Latest runs").classes("st-section").props("role=heading aria-level=2")
+            for title, path in (("All runs", "/runs"), ("Train one", "/training")):
+                ui.link(title, path).classes("st-row")
+        with ui.element("div").classes("st-runs"):
+            for row in runs:
+                with ui.link(target=address(row["run"])).classes("st-row st-run"):
+                    ui.label(row["title"]).classes("grow")
+                    ui.label(row["state"]).classes("faint")
+                    ui.label(format_cell(row, "win_rate").partition(" ")[0]).classes("st-rate")
 
     async def play_demo() -> None:
         module = await asyncio.to_thread(import_module, f"{__package__}.demo_game")  # its rules are slow to import
-        ui.timer(PACE, module.DemoGame(services, board).move)
+        if board is not None:
+            ui.timer(PACE, module.DemoGame(services, board).move)
 
     ui.timer(0, play_demo, once=True)
-
-
-def _show_links(title: str, links: list[tuple[str, str]]) -> None:
-    """Show links below a title, if there are any."""
-    if links:
-        ui.label(title).classes("st-section").props("role=heading aria-level=2")
-        for text, address in links:
-            ui.link(text, address).classes("st-row")
 
 
 def _describe(game: SavedGame, title: str) -> str:

@@ -31,8 +31,7 @@ MAX_RECORD = 1 << 16  # bytes
 TAIL = 1 << 14  # bytes of output that are shown
 STOPPED = "stopped"  # a file in the folder of a job that was stopped on the page
 INTERRUPTED = "stopped: continue with "  # what src.train prints at last after Ctrl-C
-PROGRESS = re.compile(r"^ *\d+% ([\d,]+)/([\d,]+) (\w+)", re.MULTILINE)  # as src.core.runs.console prints it
-EVALUATED = "games"  # the unit of the evaluation after the training
+SWEEP = "-m"  # the first argument of a sweep, whose directory has one for each run
 TIMESTAMP = "%Y-%m-%d_%H-%M-%S-%f"
 
 
@@ -68,13 +67,24 @@ class Job:
         asked = (self.folder / STOPPED).exists()
         if self.is_running():
             return "stopping" if asked else "running"
-        if (self.directory / "eval.json").is_file():
+        runs = self.runs()
+        if runs and all((run / "eval.json").is_file() for run in runs) and not (asked and self.is_sweep):
             return "finished"
         return "stopped" if asked or INTERRUPTED in self.output() else "failed"
 
+    @property
+    def is_sweep(self) -> bool:
+        return self.arguments[:1] == (SWEEP,)
+
+    def runs(self) -> list[Path]:
+        """Return the directories of its runs that have begun, latest last."""
+        if not self.is_sweep:
+            return [self.directory] if (self.directory / "config.yaml").is_file() else []
+        return sorted((path.parent for path in self.directory.glob("*/config.yaml")), key=lambda path: int(path.name))
+
     def can_continue(self) -> bool:
         """Whether it has ended early, but after it had begun."""
-        return self.state() in ("stopped", "failed") and (self.directory / "config.yaml").is_file()
+        return self.state() in ("stopped", "failed") and bool(self.runs())
 
     def output(self) -> str:
         """Return the end of the output."""
@@ -121,6 +131,13 @@ class Jobs:
         self._starting = threading.RLock()  # of one at a time, so that their number is limited
         self._children: list[subprocess.Popen[bytes]] = []
 
+    def latest(self) -> list[Job]:
+        """Return the latest job of each run, latest first: a run that was continued has several."""
+        found: dict[Path, Job] = {}
+        for job in self.all():
+            found.setdefault(job.directory, job)
+        return list(found.values())
+
     def all(self) -> list[Job]:
         """Return the jobs, latest first."""
         with self._starting:
@@ -134,6 +151,9 @@ class Jobs:
     def new_directory(self, env: str, algo: str) -> Path:
         """Return a run directory as `src.train` names it."""
         return self.home / "runs" / env / algo / f"{datetime.now():{TIMESTAMP}}"
+
+    def new_sweep(self) -> Path:
+        return self.home / "sweeps" / f"{datetime.now():{TIMESTAMP}}"
 
     def start(self, arguments: Sequence[str], directory: Path) -> Job:
         """Start `src.train` with these arguments, without a shell."""
@@ -174,7 +194,8 @@ def _load(folder: Path) -> Job | None:
 def _launch(job: Job) -> subprocess.Popen[bytes]:
     """Start the process in a session of its own, so that Ctrl-C at the server does not reach it."""
     resumed = any(word.startswith("resume=") for word in job.arguments)  # such a run sets its own directory
-    directory = [] if resumed else [f"hydra.run.dir={quote_value(str(job.directory))}"]
+    kind = "sweep" if job.is_sweep else "run"
+    directory = [] if resumed else [f"hydra.{kind}.dir={quote_value(str(job.directory))}"]
     lock = os.open(job.folder / "alive", os.O_RDWR | os.O_CREAT)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)  # inherited: held until the process ends, even if the server ends before it
@@ -201,14 +222,3 @@ def quote_value(text: str) -> str:
     """Quote a value for Hydra."""
     escaped = text.replace("\\", "\\\\").replace("'", "\\'")
     return text if re.fullmatch(r"[\w./:@+-]+", text) else f"'{escaped}'"
-
-
-def progress(output: str, step: float | None) -> tuple[int, int, str] | None:
-    """Return how much is done, of how much, and its unit, from the output and the last step of the log."""
-    found = PROGRESS.findall(output)
-    if not found:
-        return None
-    done, total, unit = int(found[-1][0].replace(",", "")), int(found[-1][1].replace(",", "")), found[-1][2]
-    if unit != EVALUATED:  # the log is written more often than a line of the output
-        done = min(max(done, int(step or 0)), total)
-    return done, total, unit

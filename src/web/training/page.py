@@ -5,20 +5,20 @@ import ipaddress
 from collections.abc import Awaitable, Callable, Mapping
 from functools import cache
 from pathlib import Path
-from urllib.parse import parse_qs, quote, urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 from nicegui import ui
 from starlette.requests import Request
 
-from ...core.errors import UserError, require
+from ...core.errors import require
 from .. import files, runs, shell
-from ..files import Metrics, RunPath, Stamp
-from ..runs import curves
-from ..runs.charts import Chart
-from ..runs.index import shared_index
+from ..files import Progress, RunPath
+from ..runs import address
+from ..runs.details import ProgressLine
+from ..runs.index import Row, shared_index
 from ..services import Services
 from .form import TrainingForm, train_command
-from .jobs import Job, Jobs, progress, quote_value
+from .jobs import SWEEP, Job, Jobs, quote_value
 
 POLL = 1.0  # seconds between looks at the jobs
 MAX_CARDS = 10
@@ -80,12 +80,19 @@ class TrainingPage:
                 self._empty = ui.label("No training was started here yet.").classes("r-card faint")
 
     async def _start(self, arguments: list[str], chosen: Mapping[str, str]) -> None:
-        directory = self.jobs.new_directory(chosen["env"], chosen["algo"])
+        is_sweep = arguments[:1] == [SWEEP]
+        directory = self.jobs.new_sweep() if is_sweep else self.jobs.new_directory(chosen["env"], chosen["algo"])
         await self._launch(arguments, directory, "Start this training?")
 
     async def _resume_chosen(self) -> None:
         require(bool(self._unfinished.value), "choose an unfinished run to continue")
         await self.resume(str(self._unfinished.value))
+
+    async def resume_job(self, job: Job, run: RunPath) -> None:
+        if job.is_sweep:  # the same command goes on
+            await self._launch(list(job.arguments), job.directory, "Continue this sweep?")
+        else:
+            await self.resume(run.name)
 
     async def resume(self, name: str) -> None:
         run = files.locate(self.services.folders, name)
@@ -106,17 +113,16 @@ class TrainingPage:
             await asyncio.to_thread(job.kill)
 
     async def poll(self) -> None:
-        jobs = await asyncio.to_thread(self.jobs.all)
-        runs = [(job, run) for job in jobs if (run := files.run_of(self.services.folders, job.directory)) is not None]
-        shown = runs[:MAX_CARDS]
+        jobs = (await asyncio.to_thread(self.jobs.latest))[:MAX_CARDS]
+        shown = {job.folder.name: job for job in jobs if files.run_of(self.services.folders, job.directory)}
         self._empty.set_visibility(not shown)
-        for name in [name for name in self.cards if name not in {job.name for job, _ in shown}]:
+        for name in [name for name in self.cards if name not in shown]:
             self.cards.pop(name).card.delete()
         with self._list:
-            for place, (job, run) in enumerate(shown):
-                if job.name not in self.cards:
-                    self.cards[job.name] = JobCard(job, run, self)
-                    self.cards[job.name].card.move(target_index=place)
+            for place, (name, job) in enumerate(shown.items()):
+                if name not in self.cards:
+                    self.cards[name] = JobCard(job, self)
+                    self.cards[name].card.move(target_index=place)
         for card in list(self.cards.values()):
             await card.update()
         await asyncio.to_thread(self.index.refresh)
@@ -128,12 +134,11 @@ class TrainingPage:
 
 
 class JobCard:
-    """A training run: state, progress, curve and the end of its output."""
+    """A training run or a sweep: state, progress, speed and time left; the end of its output if it has failed."""
 
-    def __init__(self, job: Job, run: RunPath, page: TrainingPage) -> None:
-        self._job, self._run = job, run
-        self._stamp: Stamp | None = None
-        self._metrics = Metrics()
+    def __init__(self, job: Job, page: TrainingPage) -> None:
+        self._job, self._page = job, page
+        self._run = files.run_of(page.services.folders, job.directory)  # later the latest one of a sweep
 
         def button(label: str, icon: str, name: str, on_click: Callable[[], Awaitable[None]]) -> ui.button:
             return ui.button(label, icon=icon, on_click=on_click).props("outline no-caps").classes(name)
@@ -142,55 +147,46 @@ class JobCard:
             self.card.props["aria-label"] = f"training {job.directory}"
             with ui.element("div").classes("t-head"):
                 with ui.element("h2"):
-                    ui.label(str(job.directory))
+                    self._title = ui.link("", "#").classes("t-link")
                 self._state = ui.label().classes("r-tag t-state").props("role=status")
                 self._stop = button("Stop", "stop", "t-stop", lambda: page.stop(job))
                 self._end = button("End now", "dangerous", "t-end", lambda: page.end(job))
-                self._continue = button("Continue", "restart_alt", "t-continue", lambda: page.resume(run.name))
-                self._link = ui.link("in Runs", f"/runs?compare={quote(run.name)}").classes("t-link")
-            ui.label(train_command(job.arguments)).classes("faint")
-            self._progress = ui.label().classes("t-progress")
-            self._bar = ui.element("progress").props("max=1 value=0 aria-label=progress")
-            self._chart = Chart("learning curve")
-            log = ui.element("pre").classes("r-config t-log")
-            with log.props('tabindex=0 role=log aria-label="end of the output"'):
+                self._continue = button("Continue", "restart_alt", "t-continue", self._resume)
+            self._progress = ProgressLine()
+            ui.label(train_command(job.arguments)).classes("faint t-words")
+            with ui.element("pre").classes("r-config t-log") as self._output:
+                self._output.props('tabindex=0 role=log aria-label="end of the output"')
                 self._log = ui.label()
 
+    async def _resume(self) -> None:
+        assert self._run is not None
+        await self._page.resume_job(self._job, self._run)
+
     async def update(self) -> None:
-        state, can_continue, output, changed = await asyncio.to_thread(self._read)
+        state, can_continue, output, count, row, progress = await asyncio.to_thread(self._read)
         if self.card.is_deleted:
             return
         self._state.text = state
         self._stop.set_visibility(state == "running")
         self._end.set_visibility(state == "stopping")
         self._continue.set_visibility(can_continue)
-        self._link.set_visibility(state != "failed" or can_continue)
+        self._title.text = (f"Run {count} of a sweep: " if count else "") + (row["title"] if row else "New run")
+        self._title.props["href"] = address(row["run"]) if row else ""
+        self._title.update()
+        self._output.set_visibility(state == "failed")
         self._log.text = "\n".join(output.splitlines()[-LOG_LINES:])
-        done = progress(output, self._metrics.last("step"))
-        self._bar.set_visibility(done is not None)
-        if done is None:
-            self._progress.text = "starting" if state == "running" else ""
-        else:
-            self._bar.props(f"value={done[0] / max(done[1], 1):.4f}")
-            self._progress.text = f"{done[0]:,} of {done[1]:,} {done[2]}"
-        if changed:
-            metric = next(iter(curves.default_metrics({"": self._metrics})), None)
-            self._chart.card.set_visibility(metric is not None)
-            if metric is not None:
-                lines = curves.run_curves({metric: self._metrics}, metric, curves.Scale())
-                self._chart.draw_curves(metric, lines, curves.Scale(), curves.meaning(metric))
+        self._progress.show(progress, state)
 
-    def _read(self) -> tuple[str, bool, str, bool]:
-        """Return the state, whether it can be continued, the end of the output and whether the metrics changed."""
-        stamp = files.stamp(self._run, "metrics.csv")
-        changed = stamp != self._stamp
-        if changed:
-            self._stamp = stamp
-            try:
-                self._metrics = files.read_metrics(self._run)
-            except UserError:
-                self._metrics = Metrics()
-        return self._job.state(), self._job.can_continue(), self._job.output(), changed
+    def _read(self) -> tuple[str, bool, str, int, Row | None, Progress | None]:
+        """Return the state, whether it can be continued, the output of a failure, and the latest run."""
+        job, folders, state = self._job, self._page.services.folders, self._job.state()
+        runs = job.runs()
+        output, count = job.output() if state == "failed" else "", len(runs) if job.is_sweep else 0
+        run = files.run_of(folders, runs[-1]) if runs else None
+        if run is None:
+            return state, False, output, count, None, None
+        self._run = run
+        return state, job.can_continue(), output, count, self._page.index.row(run), files.read_progress(run)
 
 
 class Confirmation:

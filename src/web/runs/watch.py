@@ -1,0 +1,110 @@
+"""Games of two checkpoints of a run side by side: before its training, and the latest or best one."""
+
+import asyncio
+import base64
+import io
+from typing import Any
+
+from nicegui import ui
+from PIL import Image
+
+from ...core.errors import UserError
+from ...core.play import arena
+from ...core.play.agent import Agent
+from ...core.play.game import Game
+from .. import files
+from ..event_loop import SEARCHES
+from ..files import RunPath, Stamp
+from ..services import Services
+
+PACE = 0.5  # seconds between moves
+HELD = 4  # moves that the end of a game stays
+MAX_FRAMES = 400  # of a game
+SHOWN = 20  # latest results
+SEED = 20_000  # of the games shown, which are no evaluation
+CHECKPOINTS = {"first": "Before training", "last": "Now", "best": "Best checkpoint"}
+RESULTS = {1: "won", 0: "drawn", -1: "lost", None: "aborted"}
+
+
+class Side:
+    """The board of one checkpoint, its caption and the results of its games."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.frames = name, list[str]()
+        self._results: list[str] = []
+        self._stamp: Stamp | None = None
+        self._agent: Agent | None = None
+        with ui.element("figure").classes(f"r-side r-{name}"):
+            with ui.element("figcaption"):
+                ui.label(CHECKPOINTS[name]).classes("r-caption")
+                self._note = ui.label().classes("faint")
+            self._image = ui.element("img")
+            self._image.props["alt"] = f"a game of the checkpoint {name}"
+            self._dots = ui.html(sanitize=False).classes("r-dots")
+
+    def play(self, services: Services, run: RunPath, game: Game, opponent: Agent | None, number: int) -> None:
+        """Play a game with the checkpoint as it is now; slow."""
+        version = files.stamp(run, f"checkpoints/{self.name}.safetensors")
+        if self._agent is None or version != self._stamp:
+            changes = {"run": str(run.path), "checkpoint_name": self.name}
+            self._agent, self._stamp = services.agent("trained", game, changes), version
+        frames: list[str] = []
+
+        def add(state: Any) -> None:
+            if len(frames) < MAX_FRAMES:
+                frames.append(picture(game, state))
+
+        seat, outcome = arena.watch(game, self._agent, opponent, number, SEED, add)
+        self.frames, self._result = frames, RESULTS[outcome]
+        self._seat = ("moves first, ", "moves second, ")[seat] if game.players == 2 else ""
+
+    def show(self, move: int) -> None:
+        """Show the position after a number of moves, and at the end the result."""
+        if not self.frames:
+            return
+        self._image.props["src"] = self.frames[min(move, len(self.frames) - 1)]
+        self._image.update()
+        if move == len(self.frames) - 1:
+            self._results.append(self._result)
+            self._dots.set_content("".join(f'<i class="{one}" title="{one}"></i>' for one in self._results[-SHOWN:]))
+        self._note.text = f"{self._seat}won {self._results.count('won')} of {len(self._results)}"
+
+
+def picture(game: Game, state: Any) -> str:
+    """Return a position as the address of an image."""
+    data = io.BytesIO()
+    Image.fromarray(game.image(state)).quantize(64).save(data, "png")
+    return f"data:image/png;base64,{base64.b64encode(data.getvalue()).decode()}"
+
+
+class Watch:
+    """Plays the same games with both checkpoints as long as the page is open."""
+
+    def __init__(self, services: Services, run: RunPath, names: list[str]) -> None:
+        self._services, self._run = services, run
+        self._number = self._move = 0
+        with ui.element("div").classes("r-watch"):
+            self._sides = [Side(name) for name in names]
+        self._problem = ui.label("The first game is being played …").classes("faint").props("role=status")
+        self._timer = ui.timer(PACE, self._step)
+
+    async def _step(self) -> None:
+        if self._move < max(len(side.frames) for side in self._sides) + HELD and self._number:
+            for side in self._sides:
+                side.show(self._move)
+            self._move += 1
+            return
+        try:
+            await asyncio.get_running_loop().run_in_executor(SEARCHES, self._play)
+        except UserError as error:
+            self._timer.active = False
+            self._problem.text = f"These checkpoints cannot be watched: {error}"
+            return
+        self._number, self._move, self._problem.text = self._number + 1, 0, ""
+
+    def _play(self) -> None:
+        if not self._number:
+            self._game = self._services.run_game(self._run.path)
+            self._opponent = self._services.run_baseline(self._run.path)
+        for side in self._sides:
+            side.play(self._services, self._run, self._game, self._opponent, self._number)
