@@ -69,6 +69,7 @@ def run_in(project: Path, site: Path, *words: str) -> str:
     environment = os.environ | {"PYTHONPATH": str(site)}
     done = subprocess.run([sys.executable, *words], cwd=project, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
+    assert "Numba" not in done.stderr, "no warning of its own"
     return done.stdout
 
 
