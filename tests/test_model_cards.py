@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from safetensors.numpy import load_file
 
-from experiments.model_cards import CARD, HERE, card, origin, shipped
+from experiments.model_cards import HERE, card, origin, shipped
+from src.core.runs.zoo import CARD
 from tests.lab import ROOT
 
 COMMAND = "python -m experiments.model_cards"

@@ -161,10 +161,14 @@ def page(_: str) -> None:
     folders = [RUN.parent]
     Index(folders).rows()
     finished_runs(folders)
+
+    def read_metrics(run: files.RunPath) -> files.Metrics:
+        return files.read_metrics(run, ["eval/win_rate"])
+
     readers: tuple[Callable[[files.RunPath], object], ...] = (
-        *(files.read_metrics, files.read_scores, files.read_config, files.read_changes, files.pictures),
+        *(read_metrics, files.read_scores, files.read_config, files.read_changes, files.pictures),
         *(files.wandb_address, lambda run: is_training(run.path), lambda run: files.locate(folders, run.name)),
-        lambda run: curves.metric_names({"x": files.read_metrics(run)}),
+        lambda run: curves.metric_names({"x": read_metrics(run)}),
         lambda run: [files.picture_size(run, name) for name in files.pictures(run)],
     )
     for run in files.find(folders):

@@ -81,7 +81,8 @@ def test_players_that_repeat_their_games_play_two():
 
 
 def test_the_first_game_against_the_first_baseline_can_be_watched():
-    env, seen = versus(baselines={"random": RandomAgent(), "best": MinimaxAgent()}), []
+    env = versus(baselines={"random": RandomAgent(), "best": MinimaxAgent()})
+    seen: list[str] = []
     metrics = selection_metrics(env, FirstMove(), 8, seed=3, on_position=seen.append)
     assert metrics == selection_metrics(env, FirstMove(), 8, seed=3), "watching changes nothing"
     assert seen[0] == "." * 9

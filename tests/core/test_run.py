@@ -133,8 +133,9 @@ def test_a_few_evaluation_games_are_kept_from_the_first_to_the_last(tmp_path: Pa
     def evaluate(run: Run, steps: Iterable[int]) -> None:
         for step in steps:
             with run.recorded_game(game, step, step / 100) as on_position:
-                for _ in range(VIDEO_FRAMES + 5 if on_position else 0):
-                    on_position("." * 9)
+                for _ in range(VIDEO_FRAMES + 5):
+                    if on_position:
+                        on_position("." * 9)
             run.log(step, {})
 
     with Run(tmp_path, CONFIG | {"logger": {"videos": 3}}, tracker) as run:

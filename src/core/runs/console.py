@@ -143,7 +143,7 @@ def progress_bar(
                 estimated = True
                 with paused():
                     on_estimate(expected)
-            if monotonic() - second >= 1 or now >= total:
+            if monotonic() - second >= 1 or done >= total:
                 second = monotonic()
                 on_second(meter)
             show()
