@@ -19,7 +19,8 @@ from omegaconf.errors import InterpolationResolutionError, OmegaConfBaseExceptio
 
 from ..core import ranges
 from ..core.errors import UserError
-from ..core.package import install_command
+from ..core.package import config_dirs, install_command
+from . import CONF
 
 HYDRA = ("hydra.", "omegaconf.", "antlr4.")
 MAX_LETTERS = 1000  # of a message
@@ -129,10 +130,12 @@ def hydra_message(causes: Sequence[BaseException]) -> str:
 
 def _unknown_option(error: MissingConfigException) -> str:
     """Return a message for an unknown option of a config group, or an unknown --config-name."""
-    name, options = str(error.missing_cfg_file), [option for option in error.options or () if option]
-    group, _, option = name.rpartition("/")
+    group, _, option = str(error.missing_cfg_file).rpartition("/")
     if not group:
         return _first_line(error).replace(" Check that it's in your config search path.", "")
+    options = [option for option in error.options or () if option]
+    if not options:  # of a list, such as logger=[csv,nonsense]
+        options = [path.stem for folder in (CONF, *config_dirs()) for path in (folder / group).glob("*.yaml")]
     advice = f"; {EXTRAS}" if group.startswith("hydra/") else ""
     return f"{group}={option} is unknown: {_alternatives(option, options)}{advice}"
 

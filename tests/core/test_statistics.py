@@ -87,3 +87,7 @@ def test_curves_are_aligned_where_all_of_them_are():
     assert values.tolist() == [[0.5, 1, 1.5, 2], [10, 15, 20, 25]]
     steps, values = statistics.align([first, first])
     assert (steps.tolist(), values.tolist()) == (first[0].tolist(), [first[1].tolist()] * 2)
+    long = np.arange(3000.0), np.arange(3000.0)
+    steps, values = statistics.align([long, long])
+    assert (steps[0], steps[-1], values.shape) == (0, 2999, (2, statistics.MOST_POINTS))
+    assert (values[0] == steps).all()

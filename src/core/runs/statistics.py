@@ -16,6 +16,7 @@ Interval = tuple[float, float]
 LEVEL = (2.5, 97.5)  # percentiles of a 95% interval
 SAMPLES = 10_000  # of a bootstrap
 CURVE_SAMPLES = 1000  # for each point of a curve
+MOST_POINTS = 500  # of a curve
 
 
 def mean(scores: Scores) -> np.ndarray:
@@ -58,11 +59,13 @@ def improvement_interval(scores: Scores, others: Scores, samples: int = SAMPLES,
 def align(curves: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
     """Return the steps (P,) that all curves cover, and the values (runs, P) at them, interpolated linearly.
 
-    A curve is its steps, in ascending order, and its values.
+    A curve is its steps, in ascending order, and its values. Of more than `MOST_POINTS` steps some are left out.
     """
     first, last = max(steps[0] for steps, _ in curves), min(steps[-1] for steps, _ in curves)
     grid = np.unique(np.concatenate([steps for steps, _ in curves]))
     grid = grid[(grid >= first) & (grid <= last)]
+    if len(grid) > MOST_POINTS:
+        grid = grid[np.linspace(0, len(grid) - 1, MOST_POINTS).round().astype(int)]
     return grid, np.array([np.interp(grid, steps, values) for steps, values in curves])
 
 
