@@ -13,7 +13,7 @@ SRC = ROOT / "src"
 MODULES = sorted(SRC.rglob("*.py"))
 COMMANDS = (
     *("train", "sweep", "compare", "evaluate", "export", "generate", "tournament", "sprt", "engine"),
-    *("play", "play_local", "record", "compile_kernels"),
+    *("play", "play_local", "record", "compile_kernels", "zoo"),
 )
 MAY_IMPORT_HYDRA = (*COMMANDS, "config", "api", "hydra_plugins")
 TORCH_ENV = {"torch_env.py", "torch_rules.py", "net.py"}  # the places of a game for torch, and none for numba
