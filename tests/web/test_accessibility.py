@@ -61,7 +61,7 @@ def wait_dialog(browser: Browser, css: str) -> None:
 
 
 def values(browser: Browser) -> None:
-    browser.press("4")
+    browser.press("5")
     browser.find("svg .value")
 
 
@@ -180,7 +180,7 @@ def test_the_board_its_status_and_its_actions_are_in_view(browser: Browser, path
 @pytest.mark.parametrize(
     ("path", "keys"),
     [
-        ("/tictactoe?x=you&o=you", "41223850"),
+        ("/tictactoe?x=you&o=you", "52334961"),
         ("/minesweeper?board=9x9x71", (Keys.ARROW_LEFT + Keys.ENTER) * 6),
     ],
 )
@@ -251,10 +251,10 @@ def test_tictactoe_is_played_by_keys_alone(browser: Browser):
     assert focused(browser) == "cell-0"
     browser.press(Keys.ARROW_RIGHT, Keys.ARROW_DOWN, Keys.ENTER)
     browser.wait_text(".headline", "Your turn: O")
-    assert browser.attributes("[data-id=cell-4]", "aria-label") == ["cell 4, X"]
+    assert browser.attributes("[data-id=cell-4]", "aria-label") == ["cell 5, X"]
     assert focused(browser) == "cell-4", "the focus stays where it was played"
     browser.press(Keys.ARROW_LEFT, " ")
-    browser.until(lambda: browser.attributes("[data-id=cell-3]", "aria-label") == ["cell 3, O"], "the answer")
+    browser.until(lambda: browser.attributes("[data-id=cell-3]", "aria-label") == ["cell 4, O"], "the answer")
 
 
 def test_minesweeper_is_played_by_keys_alone(browser: Browser):
