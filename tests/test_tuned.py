@@ -216,7 +216,7 @@ def test_tuned_quoridor_is_larger_on_a_gpu(algo: str):
 @pytest.mark.slow
 def test_tuned_dqn_hardly_loses_tictactoe(tmp_path: Path):
     """By self-play; of all lines against it, an untrained network loses about every third."""
-    few = ("algo.total_steps=20000", "algo.eval_every=20000")
+    few = ("algo.total_steps=30000", "algo.eval_every=30000")
     env, agent = trained(tmp_path, "env=tictactoe", "algo=dqn", *few)
     lines = [walk_replies(env.game, agent, seat) for seat in (0, 1)]
     assert sum(tally.losses for tally in lines) <= 0.05 * sum(tally.games for tally in lines)
