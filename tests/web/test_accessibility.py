@@ -125,7 +125,7 @@ def invalid(browser: Browser) -> None:
 
 def asked(browser: Browser) -> None:
     browser.fill(".t-overrides textarea", "seed=1")
-    browser.wait_text(".t-checked", "valid")
+    browser.wait_text(".lab-command code", "seed=1")
     browser.click(".t-start")
     wait_dialog(browser, ".t-confirm")
 

@@ -106,7 +106,7 @@ def test_games_and_training_runs_outlive_the_server(driver: webdriver.Chrome, fo
         browser.open("/training")
         browser.wait_text("section[aria-label='training runs']", "No training was started here yet.")
         browser.fill(".t-overrides textarea", LONG)
-        browser.wait_text(".t-checked", "valid")
+        browser.wait_text(".lab-command code", LONG)
         browser.click(".t-start")
         browser.wait_text(".t-confirm", f"{COMMAND} {LONG}")
         assert not (folder / "outputs").exists(), "nothing is started without a yes"

@@ -44,10 +44,6 @@ class Job:
     directory: Path
     pid: int | None = None
 
-    @property
-    def name(self) -> str:
-        return self.folder.name
-
     def is_running(self) -> bool:
         try:
             lock = os.open(self.folder / "alive", os.O_RDONLY)
