@@ -229,11 +229,19 @@ class Progress(NamedTuple):
 
 
 def read_progress(run: RunPath) -> Progress | None:
+    """Return the progress of a run, or None if it has written none or its file is damaged."""
     try:
-        found = Progress(**json.loads(content(run, PROGRESS, MAX_TEXT) or b"{}"))
-        found.words()  # its values are of the right types
-        return found
-    except (UserError, ValueError, TypeError, AttributeError, RecursionError):
+        found = json.loads(content(run, PROGRESS, MAX_TEXT) or b"{}")
+        left = found["seconds_left"]
+        return Progress(
+            done=int(found["done"]),
+            total=int(found["total"]),
+            unit=str(found["unit"]),
+            fraction=float(found["fraction"]),
+            speed=float(found["speed"]),
+            seconds_left=None if left is None else max(float(left), 0.0),
+        )
+    except (UserError, ValueError, TypeError, LookupError, OverflowError, RecursionError):
         return None
 
 

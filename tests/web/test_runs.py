@@ -446,7 +446,11 @@ def test_progress_is_read_and_a_broken_file_is_no_progress(run: RunPath):
          "1,000 of 20,000 steps · 300 steps/s · about 63 s left"),
         ('{"done": 1, "total": 2, "unit": "steps", "fraction": 0.5, "speed": 0.25, "seconds_left": null}',
          "1 of 2 steps · 0.25 steps/s"),
+        ('{"done": 1.5, "total": 2, "unit": "steps", "fraction": 0.75, "speed": 0.25, "seconds_left": null}',
+         "1 of 2 steps · 0.25 steps/s"),
         ('{"done": "x", "total": 2, "unit": "steps", "fraction": 0.5, "speed": 0.25, "seconds_left": null}', None),
+        ('{"done": 1, "total": 2, "unit": "steps", "fraction": "x", "speed": 0.25, "seconds_left": null}', None),
+        ('{"done": Infinity, "total": 2, "unit": "steps", "fraction": 1, "speed": 0.25, "seconds_left": null}', None),
         *((text, None) for text in ("", "[]", "{", '{"done": 1}')),
     ):  # fmt: skip
         (run.path / "progress.json").write_text(text)

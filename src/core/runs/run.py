@@ -212,7 +212,7 @@ class Run:
             self.directory / PROGRESS,
             json.dumps(
                 {
-                    "done": meter.done,
+                    "done": int(meter.done),
                     "total": meter.total,
                     "unit": meter.unit.split(",")[0],
                     "fraction": meter.fraction,
