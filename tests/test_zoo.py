@@ -3,6 +3,7 @@
 import functools
 import http.server
 import shutil
+import socket
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -154,6 +155,22 @@ def test_what_cannot_be_read_is_one_sentence(server: str, cache: Path, address: 
     with pytest.raises(UserError, match=message):
         pull("mine", address.replace("{server}", server))
     assert not (cache / "mine").exists()
+
+
+def test_an_answer_that_is_not_http_is_one_sentence(cache: Path):
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def answer() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(1 << 16)
+                connection.sendall(b"nonsense\r\n\r\n")
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        with pytest.raises(UserError, match=r"SHA256SUMS cannot be read \(nonsense\s*\): set BOARDLAB_ZOO to"):
+            pull("mine", f"http://127.0.0.1:{listener.getsockname()[1]}")
+        thread.join()
 
 
 def test_names_are_no_paths(published: Path, tmp_path: Path):

@@ -6,6 +6,7 @@ safetensors file, and its configuration can build only the classes that the conf
 """
 
 import hashlib
+import http.client
 import json
 import os
 import re
@@ -174,7 +175,7 @@ def _opened(url: str) -> Iterator[BinaryIO]:
     try:
         with urllib.request.urlopen(url, timeout=TIMEOUT) as answer:
             yield answer
-    except (OSError, ValueError) as error:  # urllib's errors are of the first kind; a wrong address of the second
+    except (OSError, ValueError, http.client.HTTPException) as error:  # also a wrong address, or no answer in HTTP
         reason = f"HTTP {error.code}" if isinstance(error, urllib.error.HTTPError) else getattr(error, "reason", error)
         advice = f"set {SETTING} to another address or a folder, or give a run directory"
         raise UserError(f"{url} cannot be read ({reason}): {advice}") from error
