@@ -5,11 +5,13 @@ import http.server
 import shutil
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import yaml
+from filelock import FileLock
 
 from experiments import model_cards
 from src.api import evaluate, load_agent
@@ -96,6 +98,29 @@ def test_a_shipped_run_comes_from_the_checkout_then_from_the_cache_then_from_the
     assert find_run("tictactoe_qlearning") == cache / "tictactoe_qlearning"
     monkeypatch.setenv("BOARDLAB_ZOO", str(tmp_path / "nowhere"))
     assert load_agent("tictactoe_qlearning").trained_in is not None
+
+
+def test_processes_that_need_a_model_at_once_pull_it_once(
+    server: str, cache: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    downloads: list[str] = []
+    download = zoo._download
+
+    def counted(url: str, path: Path, sha256: str) -> None:
+        downloads.append(url)
+        download(url, path, sha256)
+
+    monkeypatch.setattr(zoo, "CHECKOUT", tmp_path)
+    monkeypatch.setattr(zoo, "_download", counted)
+    monkeypatch.setenv("BOARDLAB_ZOO", server)
+    threads = [threading.Thread(target=find_run, args=("tictactoe_qlearning",)) for _ in range(2)]
+    with FileLock(cache / ".lock"):
+        for thread in threads:
+            thread.start()
+        time.sleep(0.2)  # both have found that it is missing
+    for thread in threads:
+        thread.join()
+    assert len(downloads) == 2, "config.yaml and model.safetensors, once"
 
 
 def test_a_directory_goes_before_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

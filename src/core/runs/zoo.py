@@ -72,7 +72,7 @@ def find_run(run: str | Path) -> Path:
     if not is_model(name):
         require(path.exists(), f"{name} is not a run directory, nor a model of the zoo: {command('zoo')} lists them")
         return path
-    return local_run(name) or pull(name)
+    return local_run(name) or pull(name, refresh=False)
 
 
 def is_model(name: str) -> bool:
@@ -86,16 +86,19 @@ def local_run(name: str) -> Path | None:
     return next((path for path in (*shipped, cache_folder() / name) if (path / CONFIG).is_file()), None)
 
 
-def pull(name: str, address: str | None = None, check: Check = read_config) -> Path:
+def pull(name: str, address: str | None = None, check: Check = read_config, refresh: bool = True) -> Path:
     """Download a model into the cache and return its run directory; with a wrong checksum nothing is kept.
 
-    The checksums of shipped runs are those of this package, those of other models come with them.
+    The checksums of shipped runs are those of this package, those of other models come with them. Without `refresh` a
+    model that another process has pulled meanwhile is used as it is.
     """
     require(NAME.fullmatch(name) is not None, f"{name} is not the name of a model: it has letters, digits, _, . and -")
     place = _place(name, address or default_address())
     target = cache_folder() / name
     target.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(target.parent / ".lock"), tempfile.TemporaryDirectory(dir=target.parent, prefix=".pull-") as folder:
+        if not refresh and (found := local_run(name)) is not None:
+            return found
         sums = models()[name]["sha256"] if name in models() else _published_sums(place)
         partial = Path(folder, name)
         for published, own in FILES.items():
@@ -104,7 +107,7 @@ def pull(name: str, address: str | None = None, check: Check = read_config) -> P
         check(partial)
         checkpoint.load(partial / BEST)
         if target.exists():
-            shutil.rmtree(target)
+            target.rename(Path(folder, ".replaced"))
         partial.rename(target)
     return target
 
