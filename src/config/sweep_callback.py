@@ -201,17 +201,22 @@ def show(directory: Path) -> list[sweep_jobs.Job]:
     jobs, text = sweep_jobs.read_jobs(directory), io.StringIO()
     shown = [sweep_jobs.as_table(str(directory), jobs)]
     finished = [directory / job.name for job in jobs if job.status == sweep_jobs.FINISHED]
-    comparison = compare(finished) if any("seed" in job.parameters for job in jobs) and finished else None
-    repeated = comparison is not None and any(setting.seeds > 1 for setting in comparison.settings)
-    if comparison is not None and repeated:
+    comparison, note = None, ""
+    if finished and any("seed" in job.parameters for job in jobs):
+        try:
+            comparison = compare(finished)
+        except UserError as error:  # such as settings without a common environment: the jobs are shown nevertheless
+            note = f"the settings are not compared: {error}"
+    if comparison is not None and any(setting.seeds > 1 for setting in comparison.settings):
         shown += tables(comparison)
         write(comparison, directory)
+        note = f"tables and figure of the settings are in {directory}/comparison.*"
     for console in (PlainConsole(), PlainConsole(file=text, width=160)):
         console.print(*shown, sep="")
     write_atomic(directory / "sweep.txt", text.getvalue())
     write_atomic(directory / "sweep.csv", sweep_jobs.as_csv(jobs))
-    if repeated:
-        print(printable(f"tables and figure of the settings are in {directory}/comparison.*"))
+    if note:
+        print(printable(note))
     if (best := write_report(directory, jobs)) is not None:
         print(printable(best))
     return jobs

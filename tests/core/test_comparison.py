@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import yaml
 
+from src.config.sweep_callback import show
 from src.core.errors import UserError
 from src.core.runs import comparison_report, statistics
 from src.core.runs.comparison import Comparison, compare, find_runs
@@ -55,6 +56,18 @@ def sweep(tmp_path: Path) -> Path:
 
 def settings_of(comparison: Comparison) -> list[dict[str, str]]:
     return [dict(setting.values) for setting in comparison.settings]
+
+
+def test_a_sweep_whose_settings_cannot_be_compared_has_its_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    for number, (env, name) in enumerate((("tictactoe", "ppo"), ("quoridor", "dqn"))):
+        run = write_run(tmp_path / str(number), env=env, name=name)
+        (run / ".hydra").mkdir()
+        (run / ".hydra/overrides.yaml").write_text(yaml.safe_dump([f"experiment={name}", "seed=1"]))
+        rows = "step,final/win_rate,final/episodes\n30,0.5,100\n"
+        (run / "metrics.csv").write_text(rows)
+    show(tmp_path)
+    assert "the settings are not compared: no environment has runs of every setting" in capsys.readouterr().out
+    assert "finished" in (tmp_path / "sweep.txt").read_text()
 
 
 def test_seeds_are_repetitions_of_a_setting(sweep: Path):
