@@ -180,6 +180,8 @@ def test_runs_are_found_below_a_folder(sweep: Path, tmp_path: Path):
     (sweep / "10/.hydra").mkdir(parents=True)  # a job that failed before it began
     (sweep / "10/.hydra/overrides.yaml").write_text("- seed=4\n")
     (sweep / "10/.hydra/config.yaml").write_text("seed: 4\n")
+    (sweep / "0/wandb/run-1/files").mkdir(parents=True)  # of a run that was logged online
+    (sweep / "0/wandb/run-1/files/config.yaml").write_text("seed: 1\n")
     assert [path.name for path in find_runs([tmp_path])] == ["0", "1", "2", "3", "4", "5", "10"]
     assert compare([tmp_path]).left_out == {sweep / "10": "not finished"}
     (tmp_path / "empty").mkdir()

@@ -188,7 +188,8 @@ def find_runs(folders: Sequence[Path]) -> list[Path]:
         require(folder.is_dir(), f"{folder} is not a directory of runs")
         require_closed(folder)
         jobs = {path.parent.parent for path in folder.rglob(".hydra/overrides.yaml")}  # some failed before they began
-        below = jobs | {path.parent for path in folder.rglob(CONFIG) if path.parent.name != ".hydra"}
+        configs = (path.parent for path in folder.rglob(CONFIG))  # wandb and Hydra have one of this name, too
+        below = jobs | {path for path in configs if {".hydra", "wandb"}.isdisjoint(path.relative_to(folder).parts)}
         require(bool(below), f"{folder} has no runs: it is neither a run directory nor a sweep")
         for directory in sorted(below, key=lambda path: [(len(part), part) for part in path.parts]):
             found.setdefault(directory.resolve(), directory)
