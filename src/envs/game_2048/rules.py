@@ -19,7 +19,7 @@ class Board(NamedTuple):
     seed: int  # of the tiles to come; 0 for players, who do not know it
 
 
-@cache
+@lru_cache(1 << 16)  # all lines of four cells, but not all of eight
 def merge(line: tuple[int, ...]) -> tuple[tuple[int, ...], int]:
     """Slide a line of exponents toward its beginning; return it and the sum of the tiles made.
 
