@@ -11,6 +11,7 @@ from nicegui import events, ui
 from starlette.requests import Request
 
 from ...core.errors import UserError, require
+from ...core.interrupt import CancelledWorkError
 from ...envs.quoridor.agents import MasterAgent
 from ...envs.quoridor.game import Quoridor
 from ...envs.quoridor.play_by_hand import toward, why_not
@@ -429,7 +430,10 @@ class QuoridorPage(GamePage[QuoridorMatch]):
             await self.play(action)
         elif self.puzzle is not None:
             match, ply = self.match, self.ply
-            judgment = await self.review_panel.judge(self.state, action, self.token)
+            try:
+                judgment = await self.review_panel.judge(self.state, action, self.token)
+            except CancelledWorkError:  # the game was changed meanwhile
+                return
             require(not judgment.sign, f"{name} costs {judgment.loss:.0%} of the winning chances: try another move")
             if (match, ply) == (self.match, self.ply):
                 await self.enter_variation([*match.moves[:ply], action])
