@@ -28,6 +28,7 @@ NO_SETTING = (  # what makes no setting: names, and what does not change results
 MISSING = "-"
 
 LearningCurve = tuple[np.ndarray, np.ndarray]  # steps in ascending order, and values
+Band = tuple[np.ndarray, np.ndarray, np.ndarray]  # steps, the IQM at each, and its 95% interval (2, steps)
 
 
 @dataclass(frozen=True)
@@ -92,8 +93,8 @@ class Setting:
         low, high = statistics.interval(self.scores, statistic)
         return float(low), float(high)
 
-    def curve(self, env: str) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-        """Return steps, the IQM over the runs at each, and its 95% interval (2, steps); None without curves."""
+    def curve(self, env: str) -> Band | None:
+        """Return the IQM over the runs at each step; None without curves. Slow with many points."""
         found = [run.curve for run in self.runs.get(env, ()) if run.curve is not None]
         if not found:
             return None

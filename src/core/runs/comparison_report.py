@@ -11,7 +11,7 @@ import numpy as np
 from rich.table import Table
 
 from ..files import write_atomic
-from .comparison import Comparison, FinishedRun, Setting
+from .comparison import Band, Comparison, FinishedRun, Setting
 from .console import printable
 from .curve import new_figure, save_figure
 from .report import PlainConsole, as_percent, new_table
@@ -190,30 +190,30 @@ def draw_figure(comparison: Comparison) -> Any:
     """Plot learning curves for each environment, and beside them the IQM of each setting; None without matplotlib."""
     ranked = sorted(range(len(comparison.settings)), key=lambda number: -comparison.settings[number].iqm)
     drawn = [comparison.settings[number] for number in sorted(ranked[:MOST_DRAWN])]
-    envs = [env for env in comparison.envs if any(setting.curve(env) is not None for setting in drawn)]
-    figure = new_figure(2.6 * (len(envs) + 1), max(2.0, 0.8 + 0.22 * len(drawn)))
+    curves = {env: [setting.curve(env) for setting in drawn] for env in comparison.envs}
+    curves = {env: found for env, found in curves.items() if any(one is not None for one in found)}
+    figure = new_figure(2.6 * (len(curves) + 1), max(2.0, 0.8 + 0.22 * len(drawn)))
     if figure is None:
         return None
     from matplotlib import rc_context
 
     with rc_context(STYLE):
-        panels = figure.subplots(1, len(envs) + 1, squeeze=False)[0]
-        for axes, env in zip(panels, envs, strict=False):
-            _draw_curves(axes, drawn, env, comparison.curve_metric)
+        panels = figure.subplots(1, len(curves) + 1, squeeze=False)[0]
+        for axes, (env, found) in zip(panels, curves.items(), strict=False):
+            _draw_curves(axes, found, env, comparison.curve_metric)
         _draw_scores(panels[-1], drawn, comparison.metric)
         if len(drawn) < len(comparison.settings):
             figure.suptitle(f"the best {len(drawn)} of {len(comparison.settings)} settings", fontsize=8)
     return figure
 
 
-def _draw_curves(axes: Any, settings: Sequence[Setting], env: str, metric: str) -> None:
+def _draw_curves(axes: Any, curves: Sequence[Band | None], env: str, metric: str) -> None:
     """Draw the IQM over seeds at each step, with its 95% interval as a band."""
     from matplotlib.ticker import EngFormatter, PercentFormatter
 
-    for setting, color in zip(settings, COLORS, strict=False):
-        found = setting.curve(env)
-        if found is not None:
-            steps, middle, (low, high) = found
+    for curve, color in zip(curves, COLORS, strict=False):
+        if curve is not None:
+            steps, middle, (low, high) = curve
             axes.plot(steps, middle, color=color)
             axes.fill_between(steps, low, high, color=color, alpha=0.2, linewidth=0)
     axes.set(xlabel="step", ylabel=_axis_label(metric), title=env)
