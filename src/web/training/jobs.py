@@ -76,7 +76,8 @@ class Job:
         """Return the directories of its runs that have begun, latest last."""
         if not self.is_sweep:
             return [self.directory] if (self.directory / "config.yaml").is_file() else []
-        return sorted((path.parent for path in self.directory.glob("*/config.yaml")), key=lambda path: int(path.name))
+        numbered = [path.parent for path in self.directory.glob("*/config.yaml") if path.parent.name.isdecimal()]
+        return sorted(numbered, key=lambda path: int(path.name))
 
     def can_continue(self) -> bool:
         """Whether it has ended early, but after it had begun."""
