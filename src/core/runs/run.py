@@ -50,8 +50,6 @@ OUTPUT_FILES = (
     *("diagnostics.png", PICTURE, "qtable.json", NETWORK, FIRST, BEST, "checkpoints/last.safetensors", PRUNED, TRACE),
     PROGRESS,
 )
-
-
 VIDEOS = "videos"  # GIFs of evaluation games, by step
 VIDEO_WIDTH, VIDEO_FRAMES = 320, 100  # pixels and positions, at most
 FRAME_SECONDS, LAST_FRAME_SECONDS = 0.3, 2.0
