@@ -137,7 +137,7 @@ class RunsPage:
         def read() -> tuple[list[Row], dict[str, Metrics]]:
             rows, logs = [self.index.row(run) for run in selected.values()], {}
             for name, run in selected.items():
-                logs[name] = Metrics()
+                logs[name] = files.NO_METRICS
                 with suppress(UserError):  # the row says what is wrong
                     logs[name] = files.read_metrics(run, wanted)
             return rows, logs

@@ -108,7 +108,7 @@ class RunPage:
             try:
                 metrics = files.read_metrics(self.run, curves.columns_of(()))
             except UserError:
-                metrics = files.Metrics()
+                metrics = files.NO_METRICS
             return version, row, files.read_progress(self.run), metrics
 
         version, self.row, progress, metrics = await in_thread(read)
