@@ -109,6 +109,8 @@ class ConfigLab:
         return {group: str(cfg.composition.get(group)) for group in TRAINING_GROUPS}
 
     def default_settings(self, env: str, algo: str) -> dict[str, Any]:
+        for group, name in (("env", env), ("algo", algo)):  # of a run, which is untrusted: Hydra would read any file
+            require(name in file_options(group), f"{group}={name[:80]} is unknown here")
         with as_user_errors(), self._lock:
             settings = compose.resolved(compose.compose_train(f"env={env}", f"algo={algo}"))
         return {key: node for key, node in settings.items() if key not in NO_SETTINGS}

@@ -94,6 +94,9 @@ def test_no_page_executes_what_a_run_directory_names(gift: Path, monkeypatch: py
             lab.agent("trained", lab.game("tictactoe"), {"run": str(gift)})
         with pytest.raises(UserError, match="which is refused"):
             lab.run_game(gift)
+        for env in (str(gift / "config"), "../config", "${oc.env:HOME}", ""):
+            with pytest.raises(UserError, match="is unknown here"):
+                lab.default_settings(env, "ppo")
     assert not Path("executed").exists()
 
 
