@@ -38,8 +38,10 @@ def play_address(services: Services, row: Row) -> str | None:
         if page.games and (env == game or (env.startswith(f"{game}_") and page.package.endswith(f".{game}"))):
             choices = {SEATS.get(game, SEAT): f"run:{row['run']}"}
             if game == "deployment":
-                setup = import_module("..deployment.match_setup", __package__)
-                choices["scenario"] = setup.SCENARIO_BY_ENV[env]
+                scenarios = import_module("..deployment.match_setup", __package__).SCENARIO_BY_ENV
+                if env not in scenarios:
+                    return None
+                choices["scenario"] = scenarios[env]
             return f"{page.path}?{urlencode(choices)}"
     return None
 
