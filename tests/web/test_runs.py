@@ -458,6 +458,14 @@ def test_progress_is_read_and_a_broken_file_is_no_progress(run: RunPath):
         assert (found and found.words()) == words
 
 
+def test_a_model_of_the_zoo_is_no_unfinished_run(run: RunPath):
+    (run.path / "metrics.csv").unlink()
+    assert Index([run.folder]).rows()[0]["state"] == "unfinished"
+    (run.path / "checkpoints").mkdir()
+    (run.path / "checkpoints/best.safetensors").write_bytes(b"")
+    assert Index([run.folder]).rows()[0]["state"] == "model"
+
+
 def test_labels_say_what_is_different():
     changes = {"outputs/s/0": ["seed=1", "lr=1"], "outputs/s/1": ["seed=1", "lr=2"], "outputs/t/1": ["seed=1"]}
     assert list(curves.short_labels(changes).values()) == ["s/0 (lr=1)", "s/1 (lr=2)", "t/1"]

@@ -14,6 +14,7 @@ from ...core.runs.metrics import CURVES
 from ...core.runs.run import LOCK, is_training
 from .. import files
 from ..files import RunPath, Score, Stamp
+from ..services import BEST
 from . import notes
 
 FILES = ("config.yaml", "metrics.csv", "eval.json", notes.NOTES)
@@ -137,6 +138,7 @@ def read_row(run: RunPath) -> Row:
     row: Row = {"run": run.name, "error": "", "tags": (), "settings": {}, "metrics": {}}
     row |= dict.fromkeys((*CONFIG_GROUPS, "changes", "notes"), "")
     row |= dict.fromkeys(("seed", "step", "score", "win_rate", "low", "high")) | {"overrides": [], "scores": []}
+    row["is_model"] = files.stamp(run, "metrics.csv").size < 0 <= files.stamp(run, BEST).size  # pulled from the zoo
     row["updated"] = max(files.stamp(run, name).modified for name in FILES if name != notes.NOTES) / 1e9
     readers: tuple[Callable[[RunPath], Row], ...] = (_read_config, _read_metrics, _read_scores, _read_notes)
     for read in readers:
@@ -165,7 +167,9 @@ def _with_state(row: Row, training: bool) -> Row:
         return row | {"state": "unreadable"}
     if training:  # also a finished run that is being resumed
         return row | {"state": "training"}
-    return row | {"state": "unfinished" if row["win_rate"] is None else "finished"}
+    if row["win_rate"] is None:
+        return row | {"state": "model" if row["is_model"] else "unfinished"}
+    return row | {"state": "finished"}
 
 
 def _read_config(run: RunPath) -> Row:

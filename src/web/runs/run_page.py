@@ -26,6 +26,7 @@ from .watch import CHECKPOINTS, Watch
 
 POLL = 1.0  # seconds
 CHARTS = 1
+MISSING = {"training": "training; it is evaluated at the end", "model": "not part of a model of the zoo"}
 SEATS = {"tictactoe": "o", "minesweeper": "agent", "deployment": "player_2"}  # of an agent in the address of a game
 SEAT = "second"  # in other games
 
@@ -175,8 +176,7 @@ class RunPage:
             if row["scores"]:
                 show_scores(row["scores"])
             else:
-                training = row["state"] == "training"
-                missing = "training; it is evaluated at the end" if training else "stopped before its evaluation"
+                missing = MISSING.get(row["state"], "stopped before its evaluation")
                 ui.label(missing).classes("faint r-missing")
             with errors_inline():
                 online = files.wandb_address(run)
