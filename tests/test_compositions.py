@@ -272,6 +272,7 @@ def small(env: str, algo: str) -> DictConfig:
     cfg = composed(f"env={env}", f"algo={algo}")
     cfg.algo.update({key: value for key, value in SMALL.items() if key in cfg.algo})
     cfg.net_defaults.update(SMALL_NET)
+    cfg.logger.videos = 0
     return validate(cfg, schema.Train)
 
 

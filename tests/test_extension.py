@@ -73,7 +73,7 @@ def test_the_rules_of_gomoku(game: Any):
 
 
 def test_search_plays_the_extension(game: Any):
-    score = evaluate(game, make_agent("alphabeta", "agent.difficulty=hard"), make_agent("random"), 10, seed=0)
+    score = evaluate(game, make_agent("alphabeta", "agent.difficulty=normal"), make_agent("random"), 10, seed=0)
     assert score.total.wins >= 9
 
 
@@ -199,8 +199,8 @@ from boardlab.api import add_config_dir, compose, evaluate, load_agent, make, ma
 add_config_dir("mine/conf")
 assert gymnasium.make("boardlab/Gomoku-v0").reset(seed=0)[1]["action_mask"].shape == (36,)
 assert make_vec("gomoku", num_envs=3, game={"cols": 5}).reset(seed=0)[1]["action_mask"].shape == (3, 30)
-score = evaluate(make_agent("alphabeta", "agent.difficulty=easy"), "gomoku", episodes=2)
-few = ("algo.episodes=20", "algo.eval_every=20", "logger=csv")
+score = evaluate(make_agent("alphabeta", "agent.difficulty=easy"), make("gomoku", WORDS), episodes=2)
+few = ("algo.episodes=20", "algo.eval_every=20", "evaluation.episodes=2", "logger=csv")
 train(compose("env=gomoku", "algo=qlearning", *few, WORDS), "run")
 print(evaluate(load_agent("run"), make("gomoku", WORDS), episodes=2).total.games)
 """

@@ -39,7 +39,7 @@ def of_another_game(name: str) -> bool:
 def test_the_page_has_what_a_run_logs_and_nothing_else(algo: str, tmp_path: Path):
     env = next(env for env in ("tictactoe", *FEW_ENVS) if fits(env, algo))
     cfg = small(env, algo)
-    cfg.evaluation.episodes = 4
+    cfg.evaluation.episodes, cfg.logger.videos = 4, 3
     assert list(cfg.logger.trackers) == ["wandb"]
     train(cfg, tmp_path)
     path = offline_file(tmp_path)

@@ -124,7 +124,7 @@ class Pictures(TicTacToe):
 
     def image(self, state: str) -> np.ndarray:
         self.drawn += 1
-        return np.full((500, 1000, 3), 255 * (self.drawn % 2), np.uint8)
+        return np.full((200, 400, 3), 255 * (self.drawn % 2), np.uint8)
 
 
 def test_a_few_evaluation_games_are_kept_from_the_first_to_the_last(tmp_path: Path):

@@ -236,9 +236,9 @@ def test_what_the_form_leaves_open_is_chosen_by_the_configuration(lab: ConfigLab
     groups = lab.training_groups()
     assert {"env", "algo", "reward", "curriculum"} <= groups.keys()
     assert "quoridor" in groups["env"]
-    assert "connect_four" not in groups["env"]
+    assert "gomoku" not in groups["env"]
     monkeypatch.setenv(CONFIG_DIRS, str(ROOT / "tests/extension/conf"))
-    assert "connect_four" in lab.training_groups()["env"], "of --config-dir"
+    assert "gomoku" in lab.training_groups()["env"], "of --config-dir"
     monkeypatch.delenv(CONFIG_DIRS)
     chosen = lab.check_training(["seed=3", "algo.lr=0.5"])
     assert {"env": "tictactoe", "algo": "qlearning", "reward": "outcome"}.items() <= chosen.items()

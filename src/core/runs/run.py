@@ -51,7 +51,7 @@ OUTPUT_FILES = (
     PROGRESS,
 )
 VIDEOS = "videos"  # GIFs of evaluation games, by step
-VIDEO_WIDTH, VIDEO_FRAMES = 320, 100  # pixels and positions, at most
+VIDEO_WIDTH, VIDEO_FRAMES = 320, 60  # pixels and positions, at most
 FRAME_SECONDS, LAST_FRAME_SECONDS = 0.3, 2.0
 BINS = np.linspace(0.0, 1.0, 21)  # of histograms of probabilities
 
