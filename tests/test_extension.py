@@ -216,7 +216,7 @@ def test_settings_of_a_new_game_fit_the_device(lab: Lab, device: str, steps: int
 
 @pytest.mark.usefixtures("folder")
 def test_python_knows_an_extension(lab: Lab):
-    words = ", ".join(map(repr, [*SMALL, "agent@env.baselines.mcts=random"]))
+    words = ", ".join(map(repr, [*SMALL, "env.game.cols=3", "agent@env.baselines.mcts=random"]))
     assert python("-c", PROGRAM.replace("WORDS", words), folder=lab.folder).stdout.splitlines()[-1] == "2"
 
 

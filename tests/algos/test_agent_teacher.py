@@ -89,7 +89,7 @@ def test_labels_are_those_of_the_teacher_whoever_plays(dagger: float):
 def test_a_batch_depends_on_seed_and_number_only():
     agents = MinimaxAgent(), MctsAgent(simulations=20, exploration=0.5)
     makes = partial(_make, [teacher(agent, dagger=0.5) for agent in agents], learner())
-    with TaskPool(makes, 0) as here, TaskPool(makes, 2) as there:
+    with TaskPool(makes, 0) as here, TaskPool(makes, 1) as there:
         first = [here.submit(number)() for number in (3, 2, 1, 0)]
         second = [job() for job in [there.submit(number) for number in range(4)]][::-1]
     for one, other in zip(first, second, strict=True):
