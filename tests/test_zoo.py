@@ -86,7 +86,9 @@ def test_a_model_is_pulled_from_a_server(server: str, cache: Path, by_name: bool
     assert sorted(contents(run)) == ["MODEL_CARD.md", "checkpoints/best.safetensors", "config.yaml"]
     assert (run / "config.yaml").read_bytes() == (TABLE / "config.yaml").read_bytes()
     assert evaluate(load_agent("mine"), "tictactoe", episodes=4).total.games == 4
+    (run / "notes.json").write_text("a note of the page Runs")
     pull("mine", server)  # again, in place of the first
+    assert (run / "notes.json").read_text() == "a note of the page Runs"
 
 
 def test_a_shipped_run_comes_from_the_checkout_then_from_the_cache_then_from_the_zoo(

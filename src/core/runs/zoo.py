@@ -36,6 +36,7 @@ MODELS = PACKAGE / "zoo.yaml"  # the shipped runs with the checksums of their fi
 BEST = "checkpoints/best.safetensors"
 CARD = "MODEL_CARD.md"
 SUMS = "SHA256SUMS"
+NOTES = "notes.json"  # written by users into the directory of any run; kept by a refresh
 FILES = {CONFIG: CONFIG, "model.safetensors": BEST, "README.md": CARD}  # published name: name in a run directory
 NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 TIMEOUT = 30.0  # seconds without an answer
@@ -109,6 +110,8 @@ def pull(name: str, address: str | None = None, check: Check = read_config, refr
         check(partial)
         checkpoint.load(partial / BEST)
         if target.exists():
+            if (target / NOTES).is_file():
+                shutil.copyfile(target / NOTES, partial / NOTES)
             target.rename(Path(folder, ".replaced"))
         partial.rename(target)
     return target
