@@ -260,7 +260,14 @@ def limits(run: ShippedRun) -> Iterator[str]:
 def models() -> str:
     """Return the contents of src/zoo.yaml: the shipped runs by name."""
     folders = [run.relative_to(HERE).as_posix() for run in shipped()]
-    known = {folder.replace("/", "_"): {"folder": folder, **zoo.describe(HERE / folder)} for folder in folders}
+    known = {
+        folder.replace("/", "_"): {
+            "folder": folder,
+            **zoo.describe(HERE / folder),
+            "sha256": zoo.checksums(HERE / folder),
+        }
+        for folder in folders
+    }
     return MODELS_COMMENT + yaml.safe_dump(known, sort_keys=False)
 
 

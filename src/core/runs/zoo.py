@@ -191,11 +191,14 @@ def _sha256(path: Path) -> str:
 
 
 def describe(run: Path) -> dict[str, Any]:
-    """Return what `models` says about a run beside its folder."""
+    """Return what `models` says about a run beside its folder and its checksums."""
     names = read_config(run)["composition"]
-    sums = {published: _sha256(run / own) for published, own in FILES.items() if published != "README.md"}
-    size = (run / BEST).stat().st_size
-    return {"env": names["env"], "algo": names["algo"], "bytes": size, "sha256": sums}
+    return {"env": names["env"], "algo": names["algo"], "bytes": (run / BEST).stat().st_size}
+
+
+def checksums(run: Path) -> dict[str, str]:
+    """Return the checksums of the files of a run by their published names, without its model card."""
+    return {published: _sha256(run / own) for published, own in FILES.items() if published != "README.md"}
 
 
 def _front_matter(config: Any) -> str:
