@@ -33,7 +33,7 @@ from .console import Advance, Meter, approximate_duration, progress_bar
 from .curve import PICTURE, draw_counts, draw_run
 from .profiling import TRACE, profiled
 from .provenance import DIFF, provenance, uncommitted
-from .runlog import RunLog
+from .runlog import LoggedMetrics, RunLog
 from .trackers import Tracker
 
 log = logging.getLogger(__name__)
@@ -264,7 +264,7 @@ class Run:
         self._log.truncate(self._restored["rows"])
         self._best_score, self._logged_step = self._restored["best_score"], self._restored["logged_step"]
         self._began = time.monotonic() - self._restored["seconds"]
-        _, rates = self._log.column("eval/win_rate")
+        _, rates = LoggedMetrics(self.directory).column("eval/win_rate")
         self._win_rate = rates[-1] if rates else None
         learner: dict[str, Any] = self._restored.pop("learner")
         return ranks.broadcast(learner)
