@@ -143,7 +143,7 @@ class Metrics:
         return next((float(value) for value in values[::-1] if not math.isnan(value)), None)
 
 
-NO_METRICS = Metrics()  # of a damaged file: one object, so that it is no change
+NO_METRICS = Metrics()  # of a damaged file: one object, so that pages see no change
 _metrics: dict[Path, tuple[Stamp, Metrics]] = {}  # latest read last, shared by all visitors
 _metrics_lock = threading.Lock()  # of the changes of `_metrics`
 

@@ -231,7 +231,7 @@ class GamePage(Generic[AnyMatch]):
     # Other tabs with the same game
 
     def _share(self, shared: SharedGame) -> None:
-        """Follow the tabs of a match from now on, which follow this one, and no longer those of the match before."""
+        """Follow the tabs of a match, and be followed by them, instead of the tabs of the previous match."""
         self.shared.leave(self)
         self.shared = shared
         shared.join(self)
