@@ -69,7 +69,7 @@ tables: $(VENV)/installed-dev  ## Write the tables of README.md, docs and experi
 
 experiment: $(VENV)/installed  ## Run a study again: NAME=quoridor_ladder, and for more runs at a time ARGS="--jobs 4"
 	@test -f "experiments/$(NAME)/__main__.py" || { \
-		echo "NAME=$(NAME) is no study; choose one of: $(STUDIES)"; exit 2; }
+		echo "NAME=$(NAME) is not a study; choose one of: $(STUDIES)"; exit 2; }
 	$(BIN)/python -m experiments.$(NAME) $(ARGS)
 
 clean:  ## Remove the environment and caches, keep outputs

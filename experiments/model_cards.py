@@ -23,7 +23,7 @@ from src.core.runs import checkpoint, zoo
 from src.core.runs.config_file import read_config
 from src.core.runs.report import as_interval, as_percent, counts_of
 from src.core.runs.run import checkpoint_path
-from src.core.runs.runlog import RunLog
+from src.core.runs.runlog import LoggedMetrics
 from src.core.runs.zoo import CARD
 
 HERE = Path(__file__).parent
@@ -144,7 +144,7 @@ def settings(node: Mapping[str, Any]) -> str:
 
 
 def data(run: ShippedRun) -> Iterator[str]:
-    log = RunLog(run.directory, None)
+    log = LoggedMetrics(run.directory)
     steps, _ = log.column("time/seconds")
     if steps:
         yield f"The run generated its own data: {steps[-1]:,.0f} {run.unit}. {trained_on(run)}\n"
@@ -169,7 +169,7 @@ def data(run: ShippedRun) -> Iterator[str]:
 
 def trained_on(run: ShippedRun) -> str:
     """Return how much of the data the checkpoint has learned from, if the files tell."""
-    metric, rows = RunLog(run.directory, None).curve()
+    metric, rows = LoggedMetrics(run.directory).curve()
     tied = [float(row["step"]) for row in rows if float(row[metric]) == run.best["score"]]
     step = run.best["learner"].get("episode", tied[0] if len(tied) == 1 else None)
     if step is None:
@@ -190,7 +190,7 @@ def opponent(env: Mapping[str, Any], target: Mapping[str, Any]) -> str:
 
 
 def training(run: ShippedRun) -> Iterator[str]:
-    log = RunLog(run.directory, None)
+    log = LoggedMetrics(run.directory)
     steps, seconds = log.column("time/seconds")
     keys = [key for key in ("total_steps", "episodes", "seconds") if run.algo.get(key)]
     budget = " or ".join(f"`{key}={run.algo[key]}`" for key in keys) + ", whichever ends first" * (len(keys) > 1)
@@ -260,7 +260,14 @@ def limits(run: ShippedRun) -> Iterator[str]:
 def models() -> str:
     """Return the contents of src/zoo.yaml: the shipped runs by name."""
     folders = [run.relative_to(HERE).as_posix() for run in shipped()]
-    known = {folder.replace("/", "_"): {"folder": folder, **zoo.describe(HERE / folder)} for folder in folders}
+    known = {
+        folder.replace("/", "_"): {
+            "folder": folder,
+            **zoo.describe(HERE / folder),
+            "sha256": zoo.checksums(HERE / folder),
+        }
+        for folder in folders
+    }
     return MODELS_COMMENT + yaml.safe_dump(known, sort_keys=False)
 
 

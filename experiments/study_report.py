@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 
 from src.core.play.arena import Tally
 from src.core.runs.report import as_interval, as_percent
-from src.core.runs.runlog import RunLog
+from src.core.runs.runlog import LoggedMetrics
 
 # 97.5% points by degrees of freedom; between two the larger point is used.
 STUDENT = {
@@ -48,7 +48,7 @@ class Outcome:
 
     @staticmethod
     def read(directory: Path, arm: str, seed: int, steps_before: float) -> "Outcome":
-        name, rows = RunLog(directory, None).curve()
+        name, rows = LoggedMetrics(directory).curve()
         scores = json.loads((directory / "eval.json").read_text())["scores"]
         return Outcome(
             arm,

@@ -47,6 +47,7 @@ def main(cfg: DictConfig) -> float | None:
     from .config.hparams_search import trial_observer
     from .config.load import load_config
     from .core.runs.run import PRUNED, Pruned, is_finished
+    from .core.runs.runlog import LoggedMetrics
     from .core.runs.sweep_jobs import final_metric
 
     directory, sweep = Path(os.path.relpath(cfg.resume or HydraConfig.get().runtime.output_dir)), sweep_name()
@@ -58,7 +59,7 @@ def main(cfg: DictConfig) -> float | None:
         cfg.composition.overrides = cfg.composition.get("overrides") or compose.task_overrides()
         if sweep is not None and is_finished(directory, compose.resolved(cfg)):
             log.info("%s is already finished", directory)
-            return final_metric(directory, cfg.optimized_metric)
+            return final_metric(LoggedMetrics(directory), cfg.optimized_metric)
         if sweep is not None and (directory / PRUNED).exists():
             log.info("%s is already pruned", directory)
             return None

@@ -45,7 +45,7 @@ def show() -> None:
     for name in sorted({*zoo.models(), *cached}):
         path = zoo.local_run(name)
         model = zoo.models().get(name) or zoo.describe(zoo.cache_folder() / name)
-        where = "to be pulled" if path is None else "checkout" if path.is_relative_to(zoo.CHECKOUT) else "cache"
+        where = "not downloaded" if path is None else "checkout" if path.is_relative_to(zoo.CHECKOUT) else "cache"
         table.add_row(name, model["env"], model["algo"], f"{model['bytes'] / 1e6:.2f}", where)
     PlainConsole().print(table)
 

@@ -82,7 +82,7 @@ def test_the_installed_package_works_beside_another_src(site: Path, tmp_path: Pa
     run_in(tmp_path, site, str(site / "bin/boardlab-train"), *few, "seed=1")
     run_in(tmp_path, site, str(site / "bin/boardlab-evaluate"), "agent=minimax", "episodes=2")
     run_in(tmp_path, site, "-m", "boardlab.train", "-m", "seed=1,2", *few)
-    assert "to be pulled" in run_in(tmp_path, site, str(site / "bin/boardlab-zoo"))
+    assert "not downloaded" in run_in(tmp_path, site, str(site / "bin/boardlab-zoo"))
     assert len(list(tmp_path.glob("outputs/runs/tictactoe/qlearning/*/eval.json"))) == 1
     config = next(tmp_path.glob("outputs/runs/*/*/*/config.yaml")).read_text()
     assert "_target_: src." in config, "runs can be moved between a checkout and an installation"

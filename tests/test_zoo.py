@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -85,7 +86,9 @@ def test_a_model_is_pulled_from_a_server(server: str, cache: Path, by_name: bool
     assert sorted(contents(run)) == ["MODEL_CARD.md", "checkpoints/best.safetensors", "config.yaml"]
     assert (run / "config.yaml").read_bytes() == (TABLE / "config.yaml").read_bytes()
     assert evaluate(load_agent("mine"), "tictactoe", episodes=4).total.games == 4
+    (run / "notes.json").write_text("a note of the page Runs")
     pull("mine", server)  # again, in place of the first
+    assert (run / "notes.json").read_text() == "a note of the page Runs"
 
 
 def test_a_shipped_run_comes_from_the_checkout_then_from_the_cache_then_from_the_zoo(
@@ -106,9 +109,9 @@ def test_processes_that_need_a_model_at_once_pull_it_once(
     downloads: list[str] = []
     download = zoo._download
 
-    def counted(url: str, path: Path, sha256: str) -> None:
+    def counted(url: str, path: Path, sha256: str, limit: int) -> None:
         downloads.append(url)
-        download(url, path, sha256)
+        download(url, path, sha256, limit)
 
     monkeypatch.setattr(zoo, "CHECKOUT", tmp_path)
     monkeypatch.setattr(zoo, "_download", counted)
@@ -165,6 +168,27 @@ def test_a_file_that_is_too_large_is_not_kept(server: str, cache: Path, monkeypa
     with pytest.raises(UserError, match=r"config\.yaml is larger than 1,000 bytes"):
         pull("mine", server)
     assert not (cache / "mine").exists()
+
+
+@pytest.mark.parametrize("remote", [True, False], ids=["server", "folder"])
+def test_no_more_is_read_of_a_shipped_model_than_its_size(server: str, published: Path, cache: Path, remote: bool):
+    size = zoo.models()["tictactoe_qlearning"]["bytes"]
+    with (published / "tictactoe_qlearning/model.safetensors").open("ab") as file:
+        file.write(bytes(10))
+    with pytest.raises(UserError, match=f"model.safetensors is larger than {size:,} bytes"):
+        pull("tictactoe_qlearning", server if remote else str(published))
+
+
+def test_a_full_disk_is_not_reported_as_a_wrong_address(server: str, tmp_path: Path):
+    with pytest.raises(OSError, match="No space left on device"):
+        zoo._download(f"{server}/mine/config.yaml", FullDisk(tmp_path / "config.yaml"), "", 1 << 20)
+
+
+class FullDisk(type(Path())):  # type: ignore[misc]
+    """A path to which nothing can be written."""
+
+    def open(self, *_: object, **__: object) -> Any:
+        return Path("/dev/full").open("wb", buffering=0)
 
 
 @pytest.mark.parametrize(

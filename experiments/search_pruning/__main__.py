@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 from src.core.files import write_atomic
 from src.core.play.arena import Tally
 from src.core.runs.report import as_interval, as_percent
-from src.core.runs.runlog import RunLog
+from src.core.runs.runlog import LoggedMetrics
 from src.core.runs.sweep_jobs import read_jobs
 
 HERE, SWEEPS = Path(__file__).parent, Path("outputs/studies/search_pruning")
@@ -105,7 +105,7 @@ def measure(pruner: str, games: int) -> Outcome:
 
 
 def read_trial(directory: Path, status: str, result: float | None) -> Trial:
-    log = RunLog(directory, None)
+    log = LoggedMetrics(directory)
     steps, rates = log.column("eval/win_rate")
     _, seconds = log.column("time/seconds")
     curve = [(int(step), rate) for step, rate in zip(steps, rates, strict=True)]

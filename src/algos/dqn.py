@@ -161,7 +161,7 @@ class SoloGames:
         self.totals += np.stack([rewards, np.ones(len(rewards))])
         returned, length = self.totals[:, over].sum(axis=1)
         self.totals[:, over] = 0
-        sums = {"games": over.sum(), "return": returned, "length": length, "truncated": cut.sum(), "won": won}
+        sums = {"games": over.sum(), "return": returned, "length": length, "truncated": truncated.sum(), "won": won}
         return Played(np.array(rewards, np.float32), np.array(terminated), cut, sums)
 
     def state(self) -> dict[str, Any]:

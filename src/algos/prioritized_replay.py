@@ -88,7 +88,7 @@ class ReplayBuffer:
     def add(self, *move: np.ndarray) -> None:
         """Store one move of every game, by the first seven of `PARTS`, and forget the oldest.
 
-        `seats` are those of the players who move, who get the `rewards`. A game that is `cut` was truncated: its last
+        `seats` are the players who move and get the `rewards`. A game that is `cut` was truncated: its last
         position has a value, but the one after it is not known.
         """
         row = self.added % self.steps

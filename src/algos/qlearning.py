@@ -90,7 +90,7 @@ class RankingStore:
         """Add a row of a JSON table; raise `UserError` if it is not of this game, or a duplicate."""
         match row:
             case {"state": str(key), "move": int(move), "value": int() | float() as value}:
-                require(not isinstance(move, bool) and not isinstance(value, bool), "true and false are no numbers")
+                require(not isinstance(move, bool) and not isinstance(value, bool), "true and false are not numbers")
                 require(-sys.float_info.max <= value <= sys.float_info.max, "the value must be finite")
                 state = game.read_position(key)
                 canonical = game.canonical(state).key

@@ -1,4 +1,4 @@
-"""Progress within an update of a rollout and training, which may take minutes, and the time that it will take."""
+"""Progress and estimated time of an update (a rollout and training), which may take minutes."""
 
 import math
 from collections.abc import Callable
@@ -12,18 +12,18 @@ MEASURED_SECONDS = 0.7  # after which no larger batch is measured
 
 
 class UpdateProgress:
-    """Shows how much of an update is done, by the time that its rollout and its training take."""
+    """Show how much of the estimated time of an update has passed."""
 
     def __init__(self, steps: int, batches: int) -> None:
         """`steps` and `batches` are the steps of a rollout and the minibatches of an update."""
-        self.training_seconds = 0.0  # of an update: estimated before the first, then those of the last one
+        self.training_seconds = 0.0  # per update: estimated before the first one, then measured in the last one
         self._steps, self._batches = steps, batches
 
     def start(self, advance: Advance, done: int, size: int) -> None:
         """Start an update of `size` units of progress after `done`."""
         self._advance, self._done, self._size = advance, done, size
         self._began, self._step, self._batch = monotonic(), 0, 0
-        self._first_seconds = self._rollout_seconds = 0.0  # of the first step, which takes longer, and of all so far
+        self._first_seconds = self._rollout_seconds = 0.0  # of the first step, which is slower, and of all steps so far
 
     def end_step(self) -> None:
         """Show that a step of the environments is done."""

@@ -6,6 +6,7 @@ import json
 import math
 import re
 import struct
+import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
@@ -142,8 +143,9 @@ class Metrics:
         return next((float(value) for value in values[::-1] if not math.isnan(value)), None)
 
 
-NO_METRICS = Metrics()  # of a damaged file: one object, so that it is no change
+NO_METRICS = Metrics()  # of a damaged file: one object, so that pages see no change
 _metrics: dict[Path, tuple[Stamp, Metrics]] = {}  # latest read last, shared by all visitors
+_metrics_lock = threading.Lock()  # of the changes of `_metrics`
 
 
 def read_metrics(run: RunPath, wanted: Collection[str]) -> Metrics:
@@ -153,10 +155,11 @@ def read_metrics(run: RunPath, wanted: Collection[str]) -> Metrics:
     if before != version or any(name in found.names and name not in found.columns for name in wanted):
         data = content(run, "metrics.csv", MAX_METRICS) or b""
         found = parse_metrics(data, [*found.columns, *wanted], f"{run.name}/metrics.csv")
-        _metrics.pop(run.path, None)
-        _metrics[run.path] = version, found
-        while len(_metrics) > MAX_KEPT:
-            _metrics.pop(next(iter(_metrics)), None)
+        with _metrics_lock:
+            _metrics.pop(run.path, None)
+            _metrics[run.path] = version, found
+            while len(_metrics) > MAX_KEPT:
+                _metrics.pop(next(iter(_metrics)))
     return found
 
 

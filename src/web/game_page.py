@@ -231,7 +231,7 @@ class GamePage(Generic[AnyMatch]):
     # Other tabs with the same game
 
     def _share(self, shared: SharedGame) -> None:
-        """Follow the tabs of a match from now on, which follow this one, and no longer those of the match before."""
+        """Follow the tabs of a match, and be followed by them, instead of the tabs of the previous match."""
         self.shared.leave(self)
         self.shared = shared
         shared.join(self)
@@ -370,8 +370,7 @@ class GamePage(Generic[AnyMatch]):
 
     def add_share_button(self) -> None:
         with ui.button(icon="share").props('flat round aria-label="share"').classes("share"), ui.menu():
-            copy = ui.menu_item("Copy the link", lambda: ui.notify("copied", position="top", timeout=1500))
-            copy.on("click", js_handler="() => navigator.clipboard?.writeText(location.href)")
+            ui.menu_item("Copy the link").on("click", js_handler="() => copyText(location.href)")
             ui.menu_item("Save the position as a picture", lambda: self._download("png", self._picture))
             ui.menu_item("Save the game as a film", lambda: self._download("gif", self._film))
 

@@ -21,6 +21,16 @@ window.sound = kind => {
     tone.stop(at + .15);
   });
 };
+// Browsers copy on secure pages only, such as those of HTTPS and of localhost.
+window.copyText = async words => {
+  try {
+    await navigator.clipboard.writeText(words);
+    Quasar.Notify.create({message: 'copied', position: 'top', timeout: 1500});
+  } catch {
+    const message = `This browser does not let the page copy. Copy it here: ${words}`;
+    Quasar.Notify.create({message, position: 'top', timeout: 0, multiLine: true, closeBtn: 'ok'});
+  }
+};
 window.shakePicked = () => {
   const part = window.picked && document.querySelector(`[data-id="${CSS.escape(window.picked)}"]`);
   if (!part) return;

@@ -189,9 +189,8 @@ def sound(kind: str) -> None:
 
 
 def copy(words: str) -> None:
-    """Copy words to the clipboard of the browser."""
-    ui.clipboard.write(words)
-    ui.notify("copied", position="top", timeout=1500)
+    """Copy words to the clipboard of the browser, or show them if it refuses."""
+    ui.run_javascript(f"copyText({json.dumps(words)})")
 
 
 def command_line(words: str = "") -> ui.label:

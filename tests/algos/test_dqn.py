@@ -302,6 +302,14 @@ def test_the_agent_plays_the_best_legal_action_and_ranks_the_others():
     assert agent.choose_actions(observations, masks, [rng]).tolist() == [decision.action]
 
 
+def test_games_that_reach_the_step_limit_are_counted_also_if_that_loses_them():
+    games = SoloGames(minesweeper(size=5, mines=3, max_steps=1).vectorize(8), 0)
+    played = games.step(games.masks.argmax(axis=1))
+    assert played.ended.all()
+    assert not played.cut.any(), "no value follows a lost game"
+    assert played.sums["truncated"] == 8 - played.sums["won"] > 0
+
+
 def test_exploration_falls_and_chooses_legal_moves_only(tmp_path: Path):
     with run_in(tmp_path) as run:
         trainer = DQNTrainer(dqn(num_envs=64, buffer_size=1024), versus(), run)

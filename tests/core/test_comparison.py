@@ -12,7 +12,7 @@ import yaml
 
 from src.config.sweep_callback import show
 from src.core.errors import UserError
-from src.core.runs import comparison_report, statistics
+from src.core.runs import comparison_report, runlog, statistics
 from src.core.runs.comparison import Comparison, compare, find_runs
 from src.core.runs.report import PlainConsole
 from src.core.runs.sweep_jobs import FAILED
@@ -90,6 +90,19 @@ def test_seeds_are_repetitions_of_a_setting(sweep: Path):
     assert (band[1] >= middle).all()
 
 
+def test_a_log_is_read_once(sweep: Path, monkeypatch: pytest.MonkeyPatch):
+    read: list[Path] = []
+    read_rows = runlog.read_rows
+
+    def counted(path: Path, **options: Any) -> list[dict[str, str]]:
+        read.append(path)
+        return read_rows(path, **options)
+
+    monkeypatch.setattr(runlog, "read_rows", counted)
+    compare([sweep])
+    assert sorted(read) == sorted(sweep.glob("*/metrics.csv"))
+
+
 def test_a_group_pools_what_it_does_not_name(sweep: Path):
     (whole,) = compare([sweep], group=[]).settings
     assert (whole.seeds, whole.label) == (6, "all runs")
@@ -149,6 +162,8 @@ def test_runs_that_cannot_be_compared_are_named(sweep: Path, tmp_path: Path):
     named = {path.name: reason for path, reason in found.left_out.items()}
     assert named.keys() == reasons.keys()
     assert all(reason in named[name] for name, reason in reasons.items()), named
+    (others["other"] / "metrics.csv").write_text("step,final/win_rate\n10")
+    assert "line 2 is cut short" in compare([sweep, others["other"]]).left_out[others["other"]]
     with pytest.raises(UserError, match="no finished run to compare"):
         compare([others["failed"], others["pruned"]])
     with pytest.raises(UserError, match="no run has final/elo2"):

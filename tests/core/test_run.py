@@ -1,3 +1,4 @@
+import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from src.core.errors import UserError
 from src.core.play.game import Game
 from src.core.runs import checkpoint
 from src.core.runs.config_file import read_config
-from src.core.runs.run import VIDEO_FRAMES, VIDEO_WIDTH, Pruned, Run, has_learner
+from src.core.runs.run import PROGRESS, VIDEO_FRAMES, VIDEO_WIDTH, Pruned, Run, has_learner
 from src.envs.tictactoe.game import TicTacToe
 from tests.core.fixed import RecordingTracker
 from tests.lab import contents
@@ -60,6 +61,17 @@ def test_a_resumed_run_still_shows_its_latest_and_best_win_rate(tmp_path, capsys
         with again.progress("steps", 10, 2):
             pass
     assert capsys.readouterr().err.splitlines()[0] == " 20% 2/10 steps, win rate 25.0%, highest score 50.0%"
+
+
+def test_progress_is_written_without_waiting_for_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    with Run(tmp_path, CONFIG, None) as run, run.progress("steps, in games", 10, 0) as advance:
+        monkeypatch.setattr("os.fsync", lambda _: pytest.fail("fsync within the training"))
+        advance(10)
+        written = json.loads((tmp_path / PROGRESS).read_text())
+        assert (written["done"], written["total"], written["unit"]) == (10, 10, "steps")
+        (tmp_path / PROGRESS).unlink()
+        (tmp_path / PROGRESS).mkdir()  # it cannot be replaced
+        advance(10)
 
 
 def test_a_run_killed_before_its_first_checkpoint_begins_again(tmp_path):

@@ -4,7 +4,7 @@ import pytest
 
 from src.core.errors import UserError
 from src.core.runs.metrics import METRICS
-from src.core.runs.runlog import RunLog
+from src.core.runs.runlog import LoggedMetrics, RunLog
 from tests.core.fixed import RecordingTracker
 from tests.golden.metrics import is_documented
 
@@ -63,11 +63,11 @@ def test_a_damaged_row_is_reported(tmp_path):
     log.write(1, {"train/td_error": 0.5, "eval/win_rate": 0.25})
     log.write(2, {"train/td_error": 0.75, "eval/win_rate": 0.75})
     whole = log.path.read_bytes()
-    assert log.column("eval/win_rate") == ([1, 2], [0.25, 0.75])
+    assert LoggedMetrics(tmp_path).column("eval/win_rate") == ([1, 2], [0.25, 0.75])
     for damaged, line in ((whole[:-3], 3), (whole.replace(b",0.25", b""), 2), (whole.replace(b"0.25", b"0,25"), 2)):
         log.path.write_bytes(damaged)
         with pytest.raises(UserError, match=f"line {line} is cut short"):
-            log.column("eval/win_rate")
+            LoggedMetrics(tmp_path)
 
 
 def test_patterns_document_names_that_depend_on_the_composition():

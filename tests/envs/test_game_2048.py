@@ -103,7 +103,7 @@ def test_the_goal_wins_and_ends_the_game():
     assert game.observe(won).sum() == 4
     with pytest.raises(UserError, match="moves no tile, or the game is over"):
         game.play(won, 0)
-    with pytest.raises(UserError, match="goal=9 is no tile"):
+    with pytest.raises(UserError, match="goal=9 is not a tile"):
         Game2048(size=2, goal=9)
 
 

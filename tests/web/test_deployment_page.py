@@ -23,6 +23,7 @@ from src.web.deployment.match_setup import MatchSetup
 from src.web.deployment.page import DeploymentPage
 from src.web.deployment.panels import NewGame
 from src.web.game_page import Visit
+from src.web.saved_games import SavedGame
 from tests.envs.deployment.making import bot, full_game
 from tests.lab import ROOT
 from tests.waiting import PATIENCE
@@ -136,6 +137,34 @@ async def test_a_decision_is_dropped_if_the_step_before_is_taken_back(
     assert not notifications
     with pytest.raises(UserError, match="there is nothing to take back yet"):
         page.undo()
+
+
+@in_tab
+async def test_moves_of_another_tab_wait_for_an_agent_that_still_decides(
+    game: DeploymentGame, monkeypatch: pytest.MonkeyPatch
+):
+    page, other = open_page(game, AGENTS), open_page(game, AGENTS)
+    await other.step()
+    moves = other.match.moves_as_json()
+    saved = SavedGame(page.path, page.match_setup, other.match.start, moves, revision=1, key="shared")
+    page.saved_key = saved.key
+    decide, may_decide = DeploymentMatch.decide, threading.Event()
+
+    def slow(match: DeploymentMatch, state: GameState) -> Command:
+        may_decide.wait(2 * PATIENCE)  # the test does not wait as long for anything
+        assert not match.moves, "the state changed while the agent read it"
+        return decide(match, state)
+
+    monkeypatch.setattr(DeploymentMatch, "decide", slow)
+    deciding = asyncio.create_task(page.step())
+    await asyncio.sleep(0)
+    following = asyncio.create_task(page.follow(saved))
+    await asyncio.sleep(0.05)
+    assert not page.match.moves
+    may_decide.set()
+    await deciding
+    await following
+    assert page.match.moves == other.match.moves
 
 
 @in_tab

@@ -103,6 +103,22 @@ def test_a_refusal_shakes_the_part_and_the_next_move_clears_it(browser: Browser)
     browser.until(lambda: browser.text(".lab-say") == "", "an empty line")
 
 
+def test_a_link_that_cannot_be_copied_is_shown(browser: Browser):
+    """Pages of plain HTTP, as in a local network, have no clipboard."""
+    browser.open("/tictactoe?x=you&o=you")
+    for clipboard, words in (
+        ("{writeText: async words => { window.copied = words; }}", "copied"),
+        ("undefined", f"Copy it here: {browser.driver.current_url}"),
+    ):
+        browser.script(f"Object.defineProperty(navigator, 'clipboard', {{value: {clipboard}, configurable: true}})")
+        browser.click(".share")
+        options = lambda: [one for one in browser.all(".q-menu .q-item") if "Copy the link" in one.text]  # noqa: E731
+        browser.until(options, "the link")[0].click()
+        browser.until(lambda: any(words in one.text for one in browser.all(".q-notification")), words)  # noqa: B023
+        browser.until(lambda: not browser.all(".q-menu"), "the menu to close")
+    assert browser.script("return window.copied") == browser.driver.current_url
+
+
 def test_a_game_is_saved_as_a_picture_and_as_a_film(browser: Browser, tmp_path: Path):
     browser.driver.execute_cdp_cmd("Page.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)})
     browser.open("/tictactoe?x=you&o=you")

@@ -326,9 +326,9 @@ def quality(trees: SearchTrees, settings: Settings, i: int, node: int, child: in
 def completed_values(trees: SearchTrees, settings: Settings, i: int, node: int) -> tuple[float, int, int, float, float]:
     """Complete the Q values of a node for its actions without visits, and scale them against the policy.
 
-    Return the Q value assumed for those actions, the visits of all children, those of the most visited, the weight of a
-    unit of Q relative to log priors, which grows with the visits, and the highest Q value. The assumed value mixes that
-    of the network with the Q values of the visited actions, weighted by their priors.
+    Return the Q value assumed for actions without visits, the total visits of the children, the visits of the most
+    visited child, the weight of a unit of Q relative to log priors, which grows with the visits, and the highest Q
+    value. The assumed value mixes the value of the network with the Q values of the visited actions, weighted by prior.
     """
     total, most, weight, weighted = 0, 0, 0.0, 0.0
     highest = LOWEST

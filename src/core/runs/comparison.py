@@ -6,8 +6,8 @@ there are several environments, each setting has runs in all of them, and its sc
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,8 @@ from ..errors import UserError, require
 from ..files import require_closed
 from . import statistics
 from .config_file import CONFIG, read_config
-from .runlog import RunLog
+from .metrics import CURVES
+from .runlog import LoggedMetrics
 from .sweep_jobs import FINISHED, final_metric, short_names, status_of
 
 CHOICES = ("algo", "reward", "curriculum", "experiment", "tuned", "device")  # names of options, before their values
@@ -145,7 +146,8 @@ def compare(
     """Compare runs, and the runs in sweep directories or other folders, of which those not finished are left out.
 
     `group` are the keys that make a setting, by default those in which the runs differ other than the seed. `metric` is
-    by default the one that the first run optimizes, and `curve` the same in evaluations during training.
+    by default the one that the first run optimizes, and `curve` the same in evaluations during training, or, if that is
+    not logged, the one that selects checkpoints.
     """
     left_out: dict[Path, str] = {}
     configs: dict[Path, dict[str, Any]] = {}
@@ -156,14 +158,20 @@ def compare(
             left_out[directory] = status
     require(bool(configs), f"there is no finished run to compare in {', '.join(map(str, runs))}")
     metric = metric or str(next(iter(configs.values())).get("optimized_metric") or "final/win_rate")
-    curve = curve or _curve_metric(configs, metric)
+    candidates = [metric.replace("final/", "eval/", 1), *CURVES] if curve is None else [curve]
+    curves: dict[Path, dict[str, LearningCurve]] = {}  # of the candidates that a run has logged
     finished = []
     for directory, config in configs.items():
         try:
-            finished.append(_read_run(directory, config, metric, curve))
+            log = LoggedMetrics(directory)
+            curves[directory] = {name: found for name in candidates if (found := _curve(log, name)) is not None}
+            finished.append(_finished_run(log, config, metric))
         except UserError as error:
             left_out[directory] = str(error)
     require(bool(finished), f"no run has {metric}: choose another metric, such as metric=final/win_rate")
+    logged = (name for name in candidates if any(name in found for found in curves.values()))
+    curve = next(logged, candidates[-1])
+    finished = [replace(run, curve=curves[run.directory].get(curve)) for run in finished]
     finished = _without_repeated(finished, left_out)
     keys = differing_keys([run.config for run in finished]) if group is None else list(group)
     _require_known(keys, finished)
@@ -197,24 +205,20 @@ def find_runs(folders: Sequence[Path]) -> list[Path]:
     return list(found.values())
 
 
-def _curve_metric(configs: Iterable[Path], metric: str) -> str:
-    """Return the metric of evaluations that is like a final one, if it is logged, else the one that selects."""
-    logs = [RunLog(directory, None) for directory in configs]
-    counterpart = metric.replace("final/", "eval/", 1)
-    return counterpart if any(log.rows_with(counterpart) for log in logs) else logs[0].curve()[0]
-
-
-def _read_run(directory: Path, config: dict[str, Any], metric: str, curve: str) -> FinishedRun:
-    """Raise `UserError` if the run does not have the metric."""
-    score = final_metric(directory, metric)
+def _finished_run(log: LoggedMetrics, config: dict[str, Any], metric: str) -> FinishedRun:
+    """Return the run of a log, without a curve; raise `UserError` if it does not have the metric."""
+    directory, score = log.path.parent, final_metric(log, metric)
     require(math.isfinite(score), f"{metric}={score} is not a number that can be compared")
     seed = config.get("seed")
     require(isinstance(seed, int), f"{directory / CONFIG}: seed={seed} must be a whole number")
-    steps, values = RunLog(directory, None).column(curve)
+    return FinishedRun(directory, config, score, None)
+
+
+def _curve(log: LoggedMetrics, name: str) -> LearningCurve | None:
+    steps, values = log.column(name)
     last = dict(zip(steps, values, strict=True))  # a resumed run or a final evaluation may log a step again
     pairs = sorted((step, value) for step, value in last.items() if math.isfinite(value))
-    curve_points = np.array(pairs).T if pairs else None
-    return FinishedRun(directory, config, score, None if curve_points is None else (curve_points[0], curve_points[1]))
+    return (np.array(pairs)[:, 0], np.array(pairs)[:, 1]) if pairs else None
 
 
 def value_of(config: Mapping[str, Any], key: str) -> str:
@@ -279,7 +283,7 @@ def _require_known(keys: Sequence[str], runs: Sequence[FinishedRun]) -> None:
 
 
 def _without_repeated(runs: Sequence[FinishedRun], left_out: dict[Path, str]) -> list[FinishedRun]:
-    """Leave out runs with the settings and the seed of another: they are no independent sample."""
+    """Leave out runs with the settings and the seed of another: they are not independent samples."""
     found: dict[Any, FinishedRun] = {}
     for run in runs:
         first = found.setdefault((frozenset(_settings(run.config)), run.env, run.seed), run)

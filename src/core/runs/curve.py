@@ -18,7 +18,7 @@ from ..files import MAX_DATA_BYTES, read_regular, require_closed, write_atomic
 from ..play.arena import wilson_interval
 from .config_file import CONFIG, read_config
 from .console import printable
-from .runlog import RunLog
+from .runlog import LoggedMetrics
 
 log = logging.getLogger(__name__)
 
@@ -67,7 +67,7 @@ def run_figure(directory: Path) -> Any:
 
 
 def _read_curve(directory: Path, scores: Mapping[str, Any]) -> Curve | None:
-    log, config = RunLog(directory, None), read_config(directory) if (directory / CONFIG).exists() else {}
+    log, config = LoggedMetrics(directory), read_config(directory) if (directory / CONFIG).exists() else {}
     name, rows = log.curve()
     if not rows:
         return None

@@ -10,7 +10,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeVar
@@ -33,7 +33,7 @@ from .console import Advance, Meter, approximate_duration, progress_bar
 from .curve import PICTURE, draw_counts, draw_run
 from .profiling import TRACE, profiled
 from .provenance import DIFF, provenance, uncommitted
-from .runlog import RunLog
+from .runlog import LoggedMetrics, RunLog
 from .trackers import Tracker
 
 log = logging.getLogger(__name__)
@@ -205,20 +205,20 @@ class Run:
         return profiled(bar, self.directory) if self._profile else bar
 
     def _write_progress(self, meter: Meter) -> None:
+        """Replace progress.json without waiting for the disk; without space the training continues."""
         left = meter.seconds_left
-        write_atomic(
-            self.directory / PROGRESS,
-            json.dumps(
-                {
-                    "done": int(meter.done),
-                    "total": meter.total,
-                    "unit": meter.unit.split(",")[0],
-                    "fraction": meter.fraction,
-                    "speed": meter.speed,
-                    "seconds_left": left if math.isfinite(left) else None,
-                }
-            ),
-        )
+        values = {
+            "done": int(meter.done),
+            "total": meter.total,
+            "unit": meter.unit.split(",")[0],
+            "fraction": meter.fraction,
+            "speed": meter.speed,
+            "seconds_left": left if math.isfinite(left) else None,
+        }
+        partial = self.directory / f".{PROGRESS}.partial"
+        with suppress(OSError):
+            partial.write_text(json.dumps(values))
+            partial.replace(self.directory / PROGRESS)
 
     def _status(self) -> str:
         """Return the latest win rate and the best selection score, which is another share in some games."""
@@ -264,7 +264,7 @@ class Run:
         self._log.truncate(self._restored["rows"])
         self._best_score, self._logged_step = self._restored["best_score"], self._restored["logged_step"]
         self._began = time.monotonic() - self._restored["seconds"]
-        _, rates = self._log.column("eval/win_rate")
+        _, rates = LoggedMetrics(self.directory).column("eval/win_rate")
         self._win_rate = rates[-1] if rates else None
         learner: dict[str, Any] = self._restored.pop("learner")
         return ranks.broadcast(learner)

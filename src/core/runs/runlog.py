@@ -20,7 +20,7 @@ class RunLog:
 
     def __init__(self, directory: Path, tracker: Tracker | None) -> None:
         self.path, self.tracker = directory / "metrics.csv", tracker
-        rows = self._read()
+        rows = read_rows(self.path)
         self.rows = len(rows)
         self._columns = list(rows[0]) if rows else ["step"]
 
@@ -29,7 +29,7 @@ class RunLog:
         row = {"step": step, **metrics}
         if self.rows == 0 or not row.keys() <= set(self._columns):
             self._columns += [name for name in row if name not in self._columns]
-            self._rewrite(self._read())
+            self._rewrite(read_rows(self.path))
         with self.path.open("a", newline="") as file:
             csv.DictWriter(file, self._columns).writerow(row)
             file.flush()
@@ -38,23 +38,9 @@ class RunLog:
         if self.tracker is not None:
             (self.tracker.summarize if once else self.tracker.log)(row)
 
-    def column(self, name: str) -> tuple[list[float], list[float]]:
-        """Return the steps at which a metric was logged, and its values."""
-        rows = self.rows_with(name)
-        return [float(row["step"]) for row in rows], [float(row[name]) for row in rows]
-
-    def rows_with(self, name: str) -> list[dict[str, str]]:
-        """Return the rows in which a metric was logged."""
-        return [row for row in self._read(allow_partial_last=False) if row.get(name)]
-
-    def curve(self) -> tuple[str, list[dict[str, str]]]:
-        """Return the metric that selects the best checkpoint, and the rows in which it was logged."""
-        found = ((name, self.rows_with(name)) for name in CURVES)
-        return next(((name, rows) for name, rows in found if rows), (CURVES[-1], []))
-
     def require_rows(self, rows: int) -> None:
         """Raise `UserError` if one of the first `rows` is missing or incomplete."""
-        complete = len(self._read())
+        complete = len(read_rows(self.path))
         require(
             complete >= rows,
             f"{self.path} has lost rows: {rows} were written, {complete} are there, and line {complete + 2} is missing "
@@ -64,22 +50,10 @@ class RunLog:
     def truncate(self, rows: int) -> None:
         """Remove all rows after the first `rows`: a resumed run writes them again."""
         self.require_rows(rows)
-        kept = self._read()[:rows]
+        kept = read_rows(self.path)[:rows]
         self._columns = [name for name in self._columns if any(row[name] for row in kept)] or ["step"]
         self._rewrite(kept)
         self.rows = len(kept)
-
-    def _read(self, *, allow_partial_last: bool = True) -> list[dict[str, str]]:
-        """Read all complete rows. The last one may be partial after a kill and is then left out; others must not be."""
-        if not self.path.exists():
-            return []
-        data = read_regular(self.path, MAX_BYTES)
-        rows = parse_rows(data, str(self.path))
-        require(not rows or "step" in rows[0], f"{self.path} has no column named step: restore the file from a copy")
-        cut = [line for line, row in enumerate(rows, start=2) if not is_complete(row)]
-        cut += [] if allow_partial_last or data.endswith(b"\n") else [len(rows) + 2]
-        require(not cut, f"{self.path}, line {(cut or [0])[0]} is cut short: restore the file from a copy")
-        return rows
 
     def _rewrite(self, rows: list[dict[str, str]]) -> None:
         text = io.StringIO(newline="")
@@ -87,6 +61,44 @@ class RunLog:
         writer.writeheader()
         writer.writerows(rows)
         write_atomic(self.path, text.getvalue())
+
+
+class LoggedMetrics:
+    """The complete metrics.csv of a run, read once."""
+
+    def __init__(self, directory: Path) -> None:
+        self.path = directory / "metrics.csv"
+        self._rows = read_rows(self.path, allow_partial_last=False)
+
+    def column(self, name: str) -> tuple[list[float], list[float]]:
+        """Return the steps at which a metric was logged, and its values."""
+        rows = self.rows_with(name)
+        try:
+            return [float(row["step"]) for row in rows], [float(row[name]) for row in rows]
+        except ValueError as error:
+            raise UserError(f"{self.path}: {name} is not a number: {error}") from error
+
+    def rows_with(self, name: str) -> list[dict[str, str]]:
+        """Return the rows in which a metric was logged."""
+        return [row for row in self._rows if row.get(name)]
+
+    def curve(self) -> tuple[str, list[dict[str, str]]]:
+        """Return the metric that selects the best checkpoint, and the rows in which it was logged."""
+        found = ((name, self.rows_with(name)) for name in CURVES)
+        return next(((name, rows) for name, rows in found if rows), (CURVES[-1], []))
+
+
+def read_rows(path: Path, *, allow_partial_last: bool = True) -> list[dict[str, str]]:
+    """Read all complete rows. The last one may be partial after a kill and is then left out; others must not be."""
+    if not path.exists():
+        return []
+    data = read_regular(path, MAX_BYTES)
+    rows = parse_rows(data, str(path))
+    require(not rows or "step" in rows[0], f"{path} has no column named step: restore the file from a copy")
+    cut = [line for line, row in enumerate(rows, start=2) if not is_complete(row)]
+    cut += [] if allow_partial_last or data.endswith(b"\n") else [len(rows) + 2]
+    require(not cut, f"{path}, line {(cut or [0])[0]} is cut short: restore the file from a copy")
+    return rows
 
 
 def parse_rows(data: bytes, name: str) -> list[dict[str, str]]:

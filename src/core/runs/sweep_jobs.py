@@ -17,7 +17,7 @@ from ..play.arena import wilson_interval
 from .config_file import CONFIG, MAX_BYTES, parse_yaml, read_config
 from .report import as_percent, new_table
 from .run import PRUNED
-from .runlog import RunLog
+from .runlog import LoggedMetrics
 
 COMMAND = "command.txt"  # in the sweep directory: the command that resumes it
 FAILED = "failed.txt"  # in the directory of a failed job: the reason, in its first line
@@ -95,9 +95,10 @@ def _read_job(directory: Path) -> Job:
     require(is_name, f"{directory / CONFIG}: optimized_metric={metric} must be the name of a metric")
     result, interval, status = None, None, status_of(directory)
     if metric is not None and status == FINISHED:
-        result = final_metric(directory, metric)
+        log = LoggedMetrics(directory)
+        result = final_metric(log, metric)
         if is_rate(metric):
-            games = round(final_metric(directory, "final/episodes"))
+            games = round(final_metric(log, "final/episodes"))
             interval = wilson_interval(round(result * games), games)
     return Job(directory.name, parameters, metric, result, interval, status)
 
@@ -123,11 +124,11 @@ def as_typed(override: str) -> str:
     return DEFERRED.sub(r"\1", override)
 
 
-def final_metric(directory: Path, metric: str) -> float:
+def final_metric(log: LoggedMetrics, metric: str) -> float:
     """Return a metric of the final evaluation of a finished run; earlier configurations call it eval/..."""
-    log, name = RunLog(directory, None), metric.replace("eval/", "final/", 1)
+    name = metric.replace("eval/", "final/", 1)
     rows = log.rows_with(name)
-    require(bool(rows), f"{directory} has no {metric} in its metrics.csv")
+    require(bool(rows), f"{log.path.parent} has no {metric} in its metrics.csv")
     try:
         value = float(rows[-1][name])
     except ValueError as error:

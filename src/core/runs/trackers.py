@@ -59,51 +59,32 @@ class Tracker(Protocol):
     def finish(self, failed: bool) -> None: ...
 
 
+def _call_each(method: Method) -> Method:
+    """Return the method of a group that calls a method of each member."""
+
+    def call(group: "TrackerGroup", *arguments: Any, **options: Any) -> None:
+        for member in group.members:
+            getattr(member, method.__name__)(*arguments, **options)
+
+    return call  # type: ignore[return-value]
+
+
 class TrackerGroup:
     """Several trackers as one; each ends alone with its first error."""
 
     def __init__(self, members: Sequence[Tracker]) -> None:
         self.members = members
 
-    def start(self, directory: Path, config: dict[str, Any]) -> None:
-        for member in self.members:
-            member.start(directory, config)
-
-    def log(self, row: Mapping[str, float]) -> None:
-        for member in self.members:
-            member.log(row)
-
-    def summarize(self, row: Mapping[str, float]) -> None:
-        for member in self.members:
-            member.summarize(row)
-
-    def picture(self, name: str, path: Path) -> None:
-        for member in self.members:
-            member.picture(name, path)
-
-    def video(self, name: str, path: Path, step: int) -> None:
-        for member in self.members:
-            member.video(name, path, step)
-
-    def histogram(self, name: str, counts: np.ndarray, edges: np.ndarray) -> None:
-        for member in self.members:
-            member.histogram(name, counts, edges)
-
-    def best_checkpoint(self, path: Path) -> None:
-        for member in self.members:
-            member.best_checkpoint(path)
-
-    def results(self, directory: Path, result: Mapping[str, Any]) -> None:
-        for member in self.members:
-            member.results(directory, result)
-
-    def mark_pruned(self, step: int) -> None:
-        for member in self.members:
-            member.mark_pruned(step)
-
-    def finish(self, failed: bool) -> None:
-        for member in self.members:
-            member.finish(failed)
+    start = _call_each(Tracker.start)
+    log = _call_each(Tracker.log)
+    summarize = _call_each(Tracker.summarize)
+    picture = _call_each(Tracker.picture)
+    video = _call_each(Tracker.video)
+    histogram = _call_each(Tracker.histogram)
+    best_checkpoint = _call_each(Tracker.best_checkpoint)
+    results = _call_each(Tracker.results)
+    mark_pruned = _call_each(Tracker.mark_pruned)
+    finish = _call_each(Tracker.finish)
 
 
 def guarded(action: str) -> Callable[[Method], Method]:
@@ -363,7 +344,7 @@ class TensorboardTracker(_Session):
         )
 
     def best_checkpoint(self, path: Path) -> None:
-        """Do nothing: it has no artifacts."""
+        """Do nothing: TensorBoard does not store files."""
 
     def results(self, directory: Path, result: Mapping[str, Any]) -> None:
         """Do nothing: the results are already metrics of the last step."""

@@ -15,10 +15,9 @@ import tempfile
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import yaml
 from filelock import FileLock
@@ -37,6 +36,7 @@ MODELS = PACKAGE / "zoo.yaml"  # the shipped runs with the checksums of their fi
 BEST = "checkpoints/best.safetensors"
 CARD = "MODEL_CARD.md"
 SUMS = "SHA256SUMS"
+NOTES = "notes.json"  # written by users into the directory of any run; kept by a refresh
 FILES = {CONFIG: CONFIG, "model.safetensors": BEST, "README.md": CARD}  # published name: name in a run directory
 NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 TIMEOUT = 30.0  # seconds without an answer
@@ -89,8 +89,8 @@ def local_run(name: str) -> Path | None:
 def pull(name: str, address: str | None = None, check: Check = read_config, refresh: bool = True) -> Path:
     """Download a model into the cache and return its run directory; with a wrong checksum nothing is kept.
 
-    The checksums of shipped runs are those of this package, those of other models come with them. Without `refresh` a
-    model that another process has pulled meanwhile is used as it is.
+    This package has the checksums of shipped runs; other models are published with a file of checksums. Without
+    `refresh` a model that another process has pulled meanwhile is used as it is.
     """
     require(NAME.fullmatch(name) is not None, f"{name} is not the name of a model: it has letters, digits, _, . and -")
     place = _place(name, address or default_address())
@@ -99,14 +99,19 @@ def pull(name: str, address: str | None = None, check: Check = read_config, refr
     with FileLock(target.parent / ".lock"), tempfile.TemporaryDirectory(dir=target.parent, prefix=".pull-") as folder:
         if not refresh and (found := local_run(name)) is not None:
             return found
-        sums = models()[name]["sha256"] if name in models() else _published_sums(place)
+        shipped = models().get(name)
+        sums = shipped["sha256"] if shipped else _published_sums(place)
+        limits = {BEST: shipped["bytes"] if shipped else checkpoint.size_limit()}
         partial = Path(folder, name)
         for published, own in FILES.items():
             if published in sums:
-                _download(f"{place}/{published}", partial / own, sums[published])
+                url, limit = f"{place}/{published}", limits.get(own, MAX_TEXT_BYTES)
+                _download(url, partial / own, sums[published], limit)
         check(partial)
         checkpoint.load(partial / BEST)
         if target.exists():
+            if (target / NOTES).is_file():
+                shutil.copyfile(target / NOTES, partial / NOTES)
             target.rename(Path(folder, ".replaced"))
         partial.rename(target)
     return target
@@ -145,39 +150,35 @@ def _place(name: str, address: str) -> str:
 
 
 def _published_sums(place: str) -> dict[str, str]:
-    with _opened(f"{place}/{SUMS}") as file:
-        lines = [line.split() for line in file.read(MAX_TEXT_BYTES).decode("utf-8", "replace").splitlines()]
+    text = b"".join(_chunks(f"{place}/{SUMS}", MAX_TEXT_BYTES)).decode("utf-8", "replace")
+    lines = [line.split() for line in text.splitlines()]
     sums = {words[1]: words[0] for words in lines if len(words) == 2}
     required = {published for published in FILES if published != "README.md"}
     require(required <= sums.keys(), f"{place}/{SUMS} must have the checksums of {' and '.join(sorted(required))}")
     return sums
 
 
-def _download(url: str, path: Path, sha256: str) -> None:
-    """Copy a file; raise `UserError` if it is too large or its contents are not those of the checksum."""
-    limit = checkpoint.size_limit() if path.suffix == ".safetensors" else MAX_TEXT_BYTES
-    digest, size = hashlib.sha256(), 0
+def _download(url: str, path: Path, sha256: str, limit: int) -> None:
+    """Copy a file; raise `UserError` if it has more bytes than `limit` or another checksum."""
+    digest = hashlib.sha256()
     path.parent.mkdir(parents=True, exist_ok=True)
-    with _opened(url) as source, path.open("xb") as file:
-        while chunk := source.read(CHUNK):
-            size += len(chunk)
-            require(size <= limit, f"{url} is larger than {limit:,} bytes, the most that is read")
+    with path.open("xb") as file:
+        for chunk in _chunks(url, limit):
             digest.update(chunk)
             file.write(chunk)
     found = digest.hexdigest()
     require(found == sha256, f"{url} is refused: its SHA-256 is {found}, not {sha256}; nothing was kept")
 
 
-@contextmanager
-def _opened(url: str) -> Iterator[BinaryIO]:
-    """Open a file or an address; what prevents that is one sentence."""
-    if "://" not in url:
-        with open_regular(Path(url), checkpoint.size_limit()) as file:
-            yield file
-        return
+def _chunks(url: str, limit: int) -> Iterator[bytes]:
+    """Read a file or an address; raise `UserError` if that fails, or if it has more bytes than `limit`."""
+    is_file, size = "://" not in url, 0
     try:
-        with urllib.request.urlopen(url, timeout=TIMEOUT) as answer:
-            yield answer
+        with open_regular(Path(url), limit) if is_file else urllib.request.urlopen(url, timeout=TIMEOUT) as source:
+            while chunk := source.read(CHUNK):
+                size += len(chunk)
+                require(size <= limit, f"{url} is larger than {limit:,} bytes, the most that is read")
+                yield chunk
     except (OSError, ValueError, http.client.HTTPException) as error:  # also a wrong address, or no answer in HTTP
         reason = f"HTTP {error.code}" if isinstance(error, urllib.error.HTTPError) else getattr(error, "reason", error)
         advice = f"set {SETTING} to another address or a folder, or give a run directory"
@@ -190,11 +191,14 @@ def _sha256(path: Path) -> str:
 
 
 def describe(run: Path) -> dict[str, Any]:
-    """Return what `models` says about a run beside its folder."""
+    """Return what `models` says about a run beside its folder and its checksums."""
     names = read_config(run)["composition"]
-    sums = {published: _sha256(run / own) for published, own in FILES.items() if published != "README.md"}
-    size = (run / BEST).stat().st_size
-    return {"env": names["env"], "algo": names["algo"], "bytes": size, "sha256": sums}
+    return {"env": names["env"], "algo": names["algo"], "bytes": (run / BEST).stat().st_size}
+
+
+def checksums(run: Path) -> dict[str, str]:
+    """Return the checksums of the files of a run by their published names, without its model card."""
+    return {published: _sha256(run / own) for published, own in FILES.items() if published != "README.md"}
 
 
 def _front_matter(config: Any) -> str:

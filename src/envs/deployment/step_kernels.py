@@ -62,7 +62,7 @@ class Context(NamedTuple):
     seats: int  # 1, or 2 to draw one for each game
     restart: bool  # a game that ends is followed by a new one in the same step
     truncate: bool  # a deadlock ends a game; else it is an error
-    penalty: float  # for an illegal action, if it is no error
+    penalty: float  # for an illegal action, unless it is an error
     placements: np.ndarray  # (P, 2S, C) int32: ranks for the learner's units; one set is drawn for each game
     compiled: bool  # the opponent plays by `policy`; else an agent plays it in Python
     policy: Policy

@@ -17,7 +17,7 @@ class Game2048(Game[Board, Board]):
 
     def __init__(self, size: Annotated[int, Bounds(ge=2, le=8)], goal: Annotated[int, Bounds(ge=8, le=2**17)]) -> None:
         """`size` is the number of rows and columns; `goal` is the tile that wins and ends the game."""
-        require(goal.bit_count() == 1, f"goal={goal} is no tile: choose a power of 2, such as 2048")
+        require(goal.bit_count() == 1, f"goal={goal} is not a tile: choose a power of 2, such as 2048")
         self.size, self.goal = size, goal.bit_length() - 1
 
     def initial(self, rng: np.random.Generator) -> Board:

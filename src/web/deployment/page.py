@@ -35,6 +35,7 @@ Option = TypeVar("Option")
 ARROWS = {"ArrowUp": (0, -1), "ArrowDown": (0, 1), "ArrowLeft": (-1, 0), "ArrowRight": (1, 0)}
 SPEEDS = {1.2: "slow", 0.5: "normal", 0.15: "fast", 0.03: "blitz"}  # seconds per step
 BLITZ, BLITZ_STEPS = 0.05, 8  # below this pace (seconds), several steps per redraw
+POLL_SECONDS = 0.02  # while an agent that is cancelled still decides
 ZOOM_BUTTONS = (("remove", -1, "zoom out"), ("add", 1, "zoom in"), ("fit_screen", 0, "fit the board"))
 NO_UNIT = '<div class="dp-unit faint">Tap a unit, or point at it, to see its card and its range.</div>'
 
@@ -198,6 +199,13 @@ class DeploymentPage(GamePage[DeploymentMatch]):
     async def play_agents(self) -> None:
         """Agents play at the pace of the timer."""
         self.refresh()
+
+    async def follow(self, game: SavedGame) -> None:
+        """States change in place, so the moves are played once no agent reads the state in another thread."""
+        while self._deciding:
+            self.cancel_decisions()
+            await asyncio.sleep(POLL_SECONDS)
+        await super().follow(game)
 
     def give_way(self) -> None:
         super().give_way()

@@ -52,7 +52,7 @@ class Scale(NamedTuple):
 
 
 def columns_of(metrics: Iterable[str]) -> list[str]:
-    """Return the columns that the charts of these metrics need, or those of the metrics shown first."""
+    """Return the columns that the charts of these metrics need; of the metrics shown first if there are none."""
     return ["step", "time/seconds", *(m + end for m in list(metrics) or PREFERRED for end in ("", "_low", "_high"))]
 
 

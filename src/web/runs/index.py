@@ -12,12 +12,13 @@ from typing import Any, NamedTuple
 from ...core.errors import UserError
 from ...core.runs.metrics import CURVES
 from ...core.runs.run import LOCK, is_training
+from ...core.runs.zoo import NOTES
 from .. import files
 from ..files import RunPath, Score, Stamp
 from ..services import BEST
 from . import notes
 
-FILES = ("config.yaml", "metrics.csv", "eval.json", notes.NOTES)
+FILES = ("config.yaml", "metrics.csv", "eval.json", NOTES)
 CONFIG_GROUPS = ("env", "algo", "reward", "curriculum", "experiment")
 BASE_FIELDS = (  # of every run; further fields are its settings and the last values of its metrics
     *(
@@ -139,7 +140,7 @@ def read_row(run: RunPath) -> Row:
     row |= dict.fromkeys((*CONFIG_GROUPS, "changes", "notes"), "")
     row |= dict.fromkeys(("seed", "step", "score", "win_rate", "low", "high")) | {"overrides": [], "scores": []}
     row["is_model"] = files.stamp(run, "metrics.csv").size < 0 <= files.stamp(run, BEST).size  # pulled from the zoo
-    row["updated"] = max(files.stamp(run, name).modified for name in FILES if name != notes.NOTES) / 1e9
+    row["updated"] = max(files.stamp(run, name).modified for name in FILES if name != NOTES) / 1e9
     readers: tuple[Callable[[RunPath], Row], ...] = (_read_config, _read_metrics, _read_scores, _read_notes)
     for read in readers:
         try:

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 from ...core.errors import UserError, require
 from ...core.files import write_atomic
+from ...core.runs.zoo import NOTES
 from .. import files
 from ..files import RunPath
 
-NOTES = "notes.json"
 MAX_BYTES = 1 << 16
 MAX_CHARACTERS = 10_000
 MAX_TAGS, MAX_TAG, MAX_NAME = 20, 40, 80

@@ -21,7 +21,7 @@ PACE = 0.5  # seconds between moves
 HELD = 4  # moves that the end of a game stays
 MAX_FRAMES = 400  # of a game
 SHOWN = 20  # latest results
-SEED = 20_000  # of the games shown, which are no evaluation
+SEED = 20_000  # of the games shown, which are not an evaluation
 CHECKPOINTS = {"first": "Before training", "last": "Now", "best": "Best checkpoint"}
 RESULTS = {1: "won", 0: "drawn", -1: "lost", None: "aborted"}
 
