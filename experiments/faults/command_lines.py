@@ -83,7 +83,7 @@ COMMANDS: Mapping[str, Command] = {
     "generate": Command(("",), "src.algos.nnue.learning:NNUE.play_games"),
     "export": Command((f"run={RUN}", ""), "torch.onnx:export"),
     "sweep": Command(("",)),
-    "compare": Command((f"runs=[{RUN}]", ""), "src.core.runs.comparison:compare"),
+    "compare": Command((f"runs=[{RUN}]", ""), "src.core.runs.comparison_report:show"),
     "compile_kernels": Command(("tictactoe", "quoridor", ""), "src.core.kernels:folder"),
     "api.compose": Command(("logger=csv", "algo=ppo env=minesweeper_8x8")),
     "api.make": Command(("tictactoe", "quoridor", "minesweeper_8x8")),

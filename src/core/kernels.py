@@ -11,6 +11,7 @@ import re
 import shutil
 import sys
 import tempfile
+import warnings
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import Any, TypeVar
 
 import numba
 from numba import config
+from numba.core.errors import NumbaExperimentalFeatureWarning
 
 from .package import CHECKOUT, INSTALLED
 from .package import ROOT as NAME
@@ -28,6 +30,8 @@ TESTED = (0, 63), (0, 68)  # the oldest and the newest version of Numba that the
 PACKAGE = Path(__file__).resolve().parents[1]
 ROOT = PACKAGE.parent  # contains the package and other folders with kernels, such as experiments
 PUBLIC_OPTIONS = {"nogil", "parallel", "error_model"}
+# Records with other alignment or more fields are compatible, as kernels expect.
+warnings.filterwarnings("ignore", ".*has been considered a subtype of Record", NumbaExperimentalFeatureWarning)
 _IMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+import\s+(\([^)]*\)|[^\n]*)|import\s+([\w.]+))", re.MULTILINE)
 
 
