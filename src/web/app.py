@@ -42,7 +42,7 @@ def mount(page: PageEntry, services: Services) -> None:
 
     async def visit(request: Request) -> None:
         await wait_turn()
-        with frame(page.title, discover(services.envs), page):
+        with frame(page.title, page):
             with ui.element("div").classes("lab-placeholder").props("aria-busy=true") as placeholder:
                 if page.picture:
                     ui.html(page.picture, sanitize=False).classes("board")
@@ -82,7 +82,7 @@ def is_unexpected(record: logging.LogRecord) -> bool:
     return record.exc_info is None or not isinstance(record.exc_info[1], UserError)
 
 
-def add_error_pages(services: Services) -> None:
+def add_error_pages() -> None:
     """Replace the error pages of the framework by ones with the navigation, and log no error that a page shows."""
     logging.getLogger("nicegui").addFilter(is_unexpected)
 
@@ -90,12 +90,12 @@ def add_error_pages(services: Services) -> None:
         endpoint = request.scope.get("endpoint")
         if endpoint is not None and endpoint is not app and isinstance(error, HTTPException):  # an image, not a page
             return await http_exception_handler(request, error)
-        with Client(ui.page(""), request=request) as client, frame("Not found", discover(services.envs)):
+        with Client(ui.page(""), request=request) as client, frame("Not found"):
             problem("There is no such page", f"{request.url.path[:80]} does not exist. Choose one above.")
         return client.build_response(request, 404)
 
     def broken() -> None:
-        with frame("Error", discover(services.envs)):
+        with frame("Error"):
             problem("Something went wrong", "The page could not be built; the log of the server says why.")
 
     app.add_exception_handler(404, not_found)
@@ -170,7 +170,7 @@ def serve(
     port = listener.getsockname()[1]
     for page in discover(services.envs):
         mount(page, services)
-    add_error_pages(services)
+    add_error_pages()
     app.add_middleware(DisconnectMiddleware)
     app.add_middleware(SameOriginMiddleware)
     shown = f"[{host}]" if ":" in host else host

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 from nicegui import Client, events, ui
 
 from ..core.errors import UserError
-from .pages import PREPARATION, PageEntry
+from .pages import PREPARATION, PageEntry, discover
 
 Option = TypeVar("Option")
 
@@ -31,8 +31,8 @@ class Link(NamedTuple):
 
 
 @contextmanager
-def frame(title: str, navigation: Sequence[PageEntry], page: PageEntry | None = None) -> Iterator[None]:
-    """Build the frame of a page, which may be none of the navigation: links and theme."""
+def frame(title: str, page: PageEntry | None = None) -> Iterator[None]:
+    """Build the frame of a page: theme, and links to the pages but generic ones, which the start page lists."""
     ui.add_css(asset(__package__, "style.css"))
     ui.colors(primary=BLUE, positive=GREEN, warning=ORANGE, negative=VERMILLION)
     ui.page_title(f"{title} · board lab")
@@ -49,7 +49,7 @@ def frame(title: str, navigation: Sequence[PageEntry], page: PageEntry | None = 
         skip = ui.link("Skip to the page").classes("lab-skip")
         ui.label(title).classes("lab-title").props("aria-hidden=true")
         with ui.element("nav").classes("lab-nav").props('aria-label="pages"'):
-            for other in navigation:
+            for other in discover([]):
                 with ui.link(target=other.path).classes("lab-link" + (" here" if other == page else "")):
                     ui.icon(other.icon).props("aria-hidden=true")
                     ui.label(other.title)

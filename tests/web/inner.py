@@ -96,7 +96,7 @@ def serving_inside() -> Iterator[str]:
         lab = TestLab()
         for page in (*discover(lab.envs), generic_page("tictactoe"), SLOW, BROKEN):
             mount(page, lab)
-        add_error_pages(lab)
+        add_error_pages()
         app = FastAPI()
         ui.run_with(app, reconnect_timeout=0.1, language="en-US")
         server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning"))
