@@ -158,7 +158,7 @@ def test_the_start_page_continues_games_lists_runs_and_plays_itself(browser: Bro
     browser.open("/")
     browser.wait_text(".st-name", "board lab")
     browser.wait_text(f".st-row[href='{game}']", "Tic-tac-toe: one move, just now")
-    assert any(link.startswith("/runs/experiments/") for link in browser.attributes(".st-row", "href"))
+    assert any(link.startswith("/runs/") for link in browser.attributes(".st-run", "href"))
     pawns = lambda: [browser.attributes(".game-card .pawn .body", axis) for axis in ("cx", "cy")]  # noqa: E731
     browser.until(lambda: len(pawns()[0]) == 2, "the board")
     first = pawns()
