@@ -18,9 +18,10 @@ from omegaconf import DictConfig, OmegaConf
 
 from .config import compose
 from .config.build import build
-from .config.cli import file_options, group_options, hydra_command, refuse_multirun
+from .config.cli import group_options, hydra_command, refuse_multirun
 from .config.errors import as_user_errors
 from .config.load import load_config, require_known_targets
+from .config.resolvers import file_options
 from .config.schema import Play
 from .core.errors import UserError, require
 from .core.package import ROOT, install_command
@@ -32,7 +33,6 @@ from .core.seeding import generator
 from .web.saved_games import GameStore
 
 MAX_JOBS = 64  # of a sweep that is started on the page Train
-NO_SETTINGS = ("composition", "logger", "resume", "profile")  # without effect on the results
 TRAINING_GROUPS = ("env", "algo", "reward", "curriculum", "device", "logger", "experiment")  # of conf/train.yaml
 
 
@@ -112,8 +112,7 @@ class ConfigLab:
         for group, name in (("env", env), ("algo", algo)):  # of a run, which is untrusted: Hydra would read any file
             require(name in file_options(group), f"{group}={name[:80]} is unknown here")
         with as_user_errors(), self._lock:
-            settings = compose.resolved(compose.compose_train(f"env={env}", f"algo={algo}"))
-        return {key: node for key, node in settings.items() if key not in NO_SETTINGS}
+            return compose.resolved(compose.compose_train(f"env={env}", f"algo={algo}"))
 
     def _node(self, group: str, name: str, changes: Mapping[str, Any], choices: Mapping[str, str]) -> DictConfig:
         known = {"env": self.envs, "agent": self.agents}[group]

@@ -27,7 +27,7 @@ from ..core import ranks
 from ..core.errors import UserError, require
 from ..core.files import remove_new_directories
 from ..core.interrupt import handle_interrupts
-from ..core.package import command, config_dirs
+from ..core.package import command
 from ..core.runs.config_file import CONFIG
 from ..core.runs.console import printable
 from . import CONF, resolvers
@@ -149,12 +149,7 @@ def group_options(group: str) -> list[str]:
     running = GlobalHydra.instance()
     if running.is_initialized():
         return sorted(running.config_loader().get_group_options(group))
-    return file_options(group)
-
-
-def file_options(group: str) -> list[str]:
-    """Return the options of a config group in conf/ and in the folders of extensions."""
-    return sorted({path.stem for folder in (CONF, *config_dirs()) for path in (folder / group).glob("*.yaml")})
+    return resolvers.file_options(group)
 
 
 def quote_value(text: str) -> str:

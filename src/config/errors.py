@@ -19,8 +19,8 @@ from omegaconf.errors import InterpolationResolutionError, OmegaConfBaseExceptio
 
 from ..core import ranges
 from ..core.errors import UserError
-from ..core.package import config_dirs, install_command
-from . import CONF
+from ..core.package import install_command
+from .resolvers import file_options
 
 HYDRA = ("hydra.", "omegaconf.", "antlr4.")
 MAX_LETTERS = 1000  # of a message
@@ -135,7 +135,7 @@ def _unknown_option(error: MissingConfigException) -> str:
         return _first_line(error).replace(" Check that it's in your config search path.", "")
     options = [option for option in error.options or () if option]
     if not options:  # of a list, such as logger=[csv,nonsense]
-        options = [path.stem for folder in (CONF, *config_dirs()) for path in (folder / group).glob("*.yaml")]
+        options = file_options(group)
     advice = f"; {EXTRAS}" if group.startswith("hydra/") else ""
     return f"{group}={option} is unknown: {_alternatives(option, options)}{advice}"
 

@@ -49,6 +49,11 @@ def teacher_of(env: str) -> str:
     return f"teacher_of/{_of_variant('agent/teacher_of', env)}"
 
 
+def file_options(group: str) -> list[str]:
+    """Return the options of a config group in conf/ and in the folders of extensions."""
+    return sorted({path.stem for folder in (CONF, *config_dirs()) for path in (folder / group).glob("*.yaml")})
+
+
 def is_option(group: str, name: str) -> bool:
     """Return whether conf/ or an extension has an option."""
     return any((folder / group / f"{name}.yaml").is_file() for folder in (CONF, *config_dirs()))

@@ -1,7 +1,6 @@
 """The base class of game pages: choices and address, players, layout, history, moves of agents, keys."""
 
 import asyncio
-import io
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
@@ -379,11 +378,7 @@ class GamePage(Generic[AnyMatch]):
 
     def _picture(self) -> bytes:
         """Return the position shown as a PNG file; slow, as is `_film`."""
-        from PIL import Image  # few visits need it
-
-        file, pixels = io.BytesIO(), self.match.game.image(next(islice(self.match.states(), self.now, None)))
-        Image.fromarray(pixels).save(file, "PNG")
-        return file.getvalue()
+        return shell.as_png(self.match.game.image(next(islice(self.match.states(), self.now, None))))
 
     def _film(self) -> bytes:
         """Return the game as a GIF file, of a long game only every few positions."""

@@ -10,11 +10,10 @@ import numpy as np
 from ..core.errors import UserError
 from ..core.play.agent import NOTHING, Agent
 from ..core.play.game import Game
+from ..core.runs.run import BEST
 from . import files
 from .files import RunPath, Stamp
 from .saved_games import GameStore
-
-BEST = "checkpoints/best.safetensors"
 
 
 class Services(Protocol):
@@ -51,7 +50,7 @@ class Services(Protocol):
         """Return the config groups that make a training, and their options."""
 
     def default_settings(self, env: str, algo: str) -> dict[str, Any]:
-        """Return the configuration of a training with nothing changed, without its logger."""
+        """Return the configuration of a training with nothing changed."""
 
     def fitting_algorithms(self, env: str | None) -> tuple[str, Sequence[str]]:
         """Return the default algorithm, and those that can play an environment; None: the default one."""

@@ -1,5 +1,7 @@
 """Shared parts of the pages: the frame with its navigation and rules, messages, and controls."""
 
+import base64
+import io
 import json
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -8,6 +10,7 @@ from html import escape
 from importlib.resources import files
 from typing import Any, NamedTuple, TypeVar
 
+import numpy as np
 from nicegui import Client, events, ui
 
 from ..core.errors import UserError
@@ -274,3 +277,17 @@ def key_name(event: events.KeyEventArguments) -> str | None:
 def set_address(address: str, push: bool = False) -> None:
     """Show an address in the browser without a visit; `push`: Back leads to the present one."""
     ui.run_javascript(f"history.{'pushState' if push else 'replaceState'}(null, '', {json.dumps(address)})")
+
+
+def as_png(pixels: np.ndarray, colors: int | None = None) -> bytes:
+    """Return a picture (H, W, 3) as a PNG file, with at most this number of colors."""
+    from PIL import Image  # few visits need it
+
+    file, image = io.BytesIO(), Image.fromarray(pixels)
+    (image if colors is None else image.quantize(colors)).save(file, "PNG")
+    return file.getvalue()
+
+
+def data_address(png: bytes) -> str:
+    """Return a PNG file as an address that contains it."""
+    return f"data:image/png;base64,{base64.b64encode(png).decode()}"

@@ -5,19 +5,17 @@ from pathlib import Path
 import pytest
 import torch
 
-from src.algos import update_progress
 from src.algos.ppo import PPOTrainer
 from src.algos.trainer import NetworkTrainer
 from src.algos.update_progress import UpdateProgress, seconds_per_row
 from src.core.runs import console
 from tests.algos.making import fit, ppo, saved_learner, versus
+from tests.waiting import stopped_clock
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    now = [1000.0]
-    monkeypatch.setattr(update_progress, "monotonic", lambda: now[0])
-    return now
+    return stopped_clock(monkeypatch, "src.algos.update_progress.monotonic")
 
 
 def test_a_part_is_one_of_time(clock: list[float]):

@@ -12,9 +12,9 @@ import pytest
 
 from src.config.cli import launch
 from src.core.errors import UserError
-from src.core.runs import console
 from src.core.runs.console import Meter, PrintableFormatter, approximate_duration, printable, progress_bar
 from tests.lab import ROOT
+from tests.waiting import stopped_clock
 
 TRAINING = """
 import logging, sys, time
@@ -116,9 +116,7 @@ def test_other_ranks_print_nothing(tmp_path: Path):
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    now = [1000.0]
-    monkeypatch.setattr(console, "monotonic", lambda: now[0])
-    return now
+    return stopped_clock(monkeypatch, "src.core.runs.console.monotonic")
 
 
 def test_time_before_the_first_step_does_not_count_as_speed(clock: list[float]):

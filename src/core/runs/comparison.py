@@ -277,9 +277,9 @@ def differing_keys(configs: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def _require_known(keys: Sequence[str], runs: Sequence[FinishedRun]) -> None:
     for key in keys:
-        known = any(value_of(run.config, key) != MISSING for run in runs)
-        differing = ", ".join(differing_keys([run.config for run in runs])) or "none but the seed"
-        require(known, f"group={key} is not a setting of these runs: they differ in {differing}")
+        if all(value_of(run.config, key) == MISSING for run in runs):
+            differing = ", ".join(differing_keys([run.config for run in runs])) or "none but the seed"
+            raise UserError(f"group={key} is not a setting of these runs: they differ in {differing}")
 
 
 def _without_repeated(runs: Sequence[FinishedRun], left_out: dict[Path, str]) -> list[FinishedRun]:

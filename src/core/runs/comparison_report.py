@@ -14,7 +14,7 @@ from ..files import write_atomic
 from .comparison import Band, Comparison, FinishedRun, Setting
 from .console import printable
 from .curve import new_figure, save_figure
-from .report import PlainConsole, as_percent, new_table
+from .report import PlainConsole, as_percent, as_percents, new_table
 from .sweep_jobs import is_rate, short_names
 
 TABLE, DATA, RAW_DATA, FIGURE = "comparison.csv", "comparison.json", "sweep.json", "comparison"
@@ -23,13 +23,10 @@ MOST_DRAWN = 10  # settings in the figure, as many as there are colors
 SUITE = "boardlab"  # the environment in the terms of marl-eval, whose tasks are ours
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999", "#7B3294", "#A6761D")
 STYLE: Any = {
-    "font.size": 8,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "svg.hashsalt": "0",
-    "axes.grid": True,
+    **{"font.size": 8, "axes.titlesize": 8, "lines.linewidth": 1.4},
+    **{"axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.alpha": 0.25},
+    "svg.hashsalt": "0",  # for the same file each time
 }
-STYLE |= {"grid.alpha": 0.25, "axes.titlesize": 8, "lines.linewidth": 1.4}
 
 
 def show(comparison: Comparison) -> None:
@@ -89,7 +86,7 @@ def _range(comparison: Comparison, ends: tuple[float, float] | None) -> str:
     if ends is None:
         return "-"
     if is_rate(comparison.metric):
-        return f"{100 * ends[0]:.1f}-{100 * ends[1]:.1f}%"
+        return as_percents(*ends)
     return f"{ends[0]:.4g} to {ends[1]:.4g}"
 
 

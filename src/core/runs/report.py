@@ -48,9 +48,12 @@ def as_percent(share: float) -> str:
     return "-" if math.isnan(share) else f"{100 * share:.1f}%"
 
 
-def as_interval(tally: Tally) -> str:
-    low, high = wilson_interval(tally.wins, tally.games)
+def as_percents(low: float, high: float) -> str:
     return f"{100 * low:.1f}-{100 * high:.1f}%"
+
+
+def as_interval(tally: Tally) -> str:
+    return as_percents(*wilson_interval(tally.wins, tally.games))
 
 
 def counts_of(tally: Tally) -> str:

@@ -15,7 +15,7 @@ from ..errors import UserError, require
 from ..files import read_regular, require_closed
 from ..play.arena import wilson_interval
 from .config_file import CONFIG, MAX_BYTES, parse_yaml, read_config
-from .report import as_percent, new_table
+from .report import as_percent, as_percents, new_table
 from .run import PRUNED
 from .runlog import LoggedMetrics
 
@@ -156,7 +156,7 @@ def as_table(title: str, jobs: Sequence[Job]) -> Table:
         if job.result is None or job.interval is None:
             cells += ["-" if job.result is None else f"{job.result:.4g}", "-"]
         else:
-            cells += [as_percent(job.result), f"{100 * job.interval[0]:.1f}-{100 * job.interval[1]:.1f}%"]
+            cells += [as_percent(job.result), as_percents(*job.interval)]
         style = {"failed": "red", "pruned": "dim"}.get(job.status.partition(":")[0])
         table.add_row(*cells, job.status, style=style)
     return table

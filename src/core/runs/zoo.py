@@ -27,13 +27,13 @@ from ..files import open_regular
 from ..package import INSTALLED, command
 from . import checkpoint
 from .config_file import CONFIG, read_config
+from .run import BEST
 
 ADDRESS = "https://huggingface.co/boardlab/{name}/resolve/main"
 SETTING = "BOARDLAB_ZOO"  # environment variable: another address, or a folder
 PACKAGE = Path(__file__).resolve().parents[2]
 CHECKOUT = PACKAGE.parent / "experiments"
 MODELS = PACKAGE / "zoo.yaml"  # the shipped runs with the checksums of their files
-BEST = "checkpoints/best.safetensors"
 CARD = "MODEL_CARD.md"
 SUMS = "SHA256SUMS"
 NOTES = "notes.json"  # written by users into the directory of any run; kept by a refresh

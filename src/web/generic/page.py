@@ -1,7 +1,5 @@
 """Play any game by its picture, or else its text, and its list of legal moves."""
 
-import base64
-import io
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
@@ -9,7 +7,6 @@ from html import escape
 from typing import Any
 
 from nicegui import ui
-from PIL import Image
 from starlette.requests import Request
 
 from ...core.errors import UserError
@@ -111,11 +108,7 @@ def board(game: Game, state: Any) -> str:
     text = escape(game.render(state))
     if type(game).image is Game.image:
         return f'<pre class="gp-text">{text}</pre>'
-    png = io.BytesIO()
-    Image.fromarray(game.image(state)).save(png, "PNG")
-    return (
-        f'<img class="gp-picture" src="data:image/png;base64,{base64.b64encode(png.getvalue()).decode()}" alt="{text}">'
-    )
+    return f'<img class="gp-picture" src="{shell.data_address(shell.as_png(game.image(state)))}" alt="{text}">'
 
 
 def move_list(match: GameMatch, now: int) -> str:

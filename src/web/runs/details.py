@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 from nicegui import ui
 
 from ...core.errors import UserError
+from ...core.runs.report import as_percent, as_percents
 from .. import files
 from ..files import Progress, RunPath, Score
 from . import IMAGE_PATH, notes
@@ -83,8 +84,8 @@ def show_scores(scores: Sequence[Score]) -> None:
     rows = []
     for score in scores:
         counts = f"{score.wins}/{score.draws}/{score.losses}" + f", {score.aborted} aborted" * bool(score.aborted)
-        interval = f"{100 * score.low:.1f}-{100 * score.high:.1f}%"
-        rows.append((score.name, str(score.episodes), counts, f"{100 * score.win_rate:.1f}%", interval))
+        interval = as_percents(score.low, score.high)
+        rows.append((score.name, str(score.episodes), counts, as_percent(score.win_rate), interval))
     show_table("r-scores", ("against", "games", "won/drawn/lost", "win rate", "95% interval"), rows)
 
 

@@ -11,31 +11,17 @@ from typing import Any, NamedTuple
 
 from ...core.errors import UserError
 from ...core.runs.metrics import CURVES
-from ...core.runs.run import LOCK, is_training
+from ...core.runs.run import BEST, LOCK, is_training
 from ...core.runs.zoo import NOTES
 from .. import files
 from ..files import RunPath, Score, Stamp
-from ..services import BEST
 from . import notes
 
 FILES = ("config.yaml", "metrics.csv", "eval.json", NOTES)
 CONFIG_GROUPS = ("env", "algo", "reward", "curriculum", "experiment")
 BASE_FIELDS = (  # of every run; further fields are its settings and the last values of its metrics
-    *(
-        "run",
-        "title",
-        "state",
-        "win_rate",
-        "score",
-        "step",
-        *CONFIG_GROUPS,
-        "seed",
-        "changes",
-        "tags",
-        "notes",
-        "updated",
-    ),
-    *("low", "high"),
+    *("run", "title", "state", "win_rate", "score", "step", *CONFIG_GROUPS, "seed", "changes", "tags", "notes"),
+    *("updated", "low", "high"),
 )
 UNNAMED = ("logger", "checkpoint_seconds", "algo.seconds", "algo.compute", "algo.eval", "evaluation")  # in titles
 NO_SETTINGS = ("composition", "logger", "resume", "profile")  # without effect on the results, or in other columns
@@ -186,15 +172,20 @@ def _read_config(run: RunPath) -> Row:
         "seed": seed if isinstance(seed, int) else None,
         "changes": " ".join(changes),
         "overrides": overrides,
-        "settings": dict(flattened({key: node for key, node in config.items() if key not in NO_SETTINGS})),
+        "settings": settings_of(config),
     }
 
 
-def flattened(node: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+def settings_of(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of a configuration by dotted key."""
+    return dict(_flattened({key: node for key, node in config.items() if key not in NO_SETTINGS}))
+
+
+def _flattened(node: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
     """Yield the values of a configuration by dotted key; lists are one text."""
     for key, child in node.items():
         if isinstance(child, dict) and child:
-            yield from flattened(child, f"{prefix}{key}.")
+            yield from _flattened(child, f"{prefix}{key}.")
         else:
             yield prefix + key, str(child) if isinstance(child, dict | list) else child
 

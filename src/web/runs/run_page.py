@@ -21,7 +21,7 @@ from . import PAGE, curves, notes
 from .charts import ChartGrid
 from .curves import Scale
 from .details import NotesEditor, ProgressLine, errors_inline, show_pictures, show_scores, show_table
-from .index import FILES, Row, flattened, format_value, shared_index
+from .index import FILES, Row, format_value, settings_of, shared_index
 from .watch import CHECKPOINTS, Watch
 
 POLL = 1.0  # seconds
@@ -218,6 +218,6 @@ def checkpoint_row(name: str, stamp: files.Stamp) -> tuple[str, str, str]:
 
 def differences(row: Row, defaults: dict[str, Any]) -> list[tuple[str, str, str]]:
     """Return the settings of a run that are not the defaults of its environment and algorithm."""
-    own, usual = row["settings"], dict(flattened(defaults))
+    own, usual = row["settings"], settings_of(defaults)
     names = [name for name in own | usual if own.get(name) != usual.get(name)]
     return [(name, format_value(usual.get(name)) or "-", format_value(own.get(name)) or "-") for name in names]

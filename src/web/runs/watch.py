@@ -1,18 +1,15 @@
 """Games of two checkpoints of a run side by side: before its training, and the latest or best one."""
 
 import asyncio
-import base64
-import io
 from typing import Any
 
 from nicegui import ui
-from PIL import Image
 
 from ...core.errors import UserError
 from ...core.play import arena
 from ...core.play.agent import Agent
 from ...core.play.game import Game
-from .. import files
+from .. import files, shell
 from ..event_loop import SEARCHES
 from ..files import RunPath, Stamp
 from ..services import Services
@@ -20,6 +17,7 @@ from ..services import Services
 PACE = 0.5  # seconds between moves
 HELD = 4  # moves that the end of a game stays
 MAX_FRAMES = 400  # of a game
+COLORS = 64  # of a frame, which a browser gets for each move
 SHOWN = 20  # latest results
 SEED = 20_000  # of the games shown, which are not an evaluation
 CHECKPOINTS = {"first": "Before training", "last": "Now", "best": "Best checkpoint"}
@@ -52,7 +50,7 @@ class Side:
 
         def add(state: Any) -> None:
             if len(frames) < MAX_FRAMES:
-                frames.append(picture(game, state))
+                frames.append(shell.data_address(shell.as_png(game.image(state), COLORS)))
 
         seat, outcome = arena.watch(game, self._agent, opponent, number, SEED, add)
         self.frames, self._result = frames, RESULTS[outcome]
@@ -68,13 +66,6 @@ class Side:
             self._results.append(self._result)
             self._dots.set_content("".join(f'<i class="{one}" title="{one}"></i>' for one in self._results[-SHOWN:]))
         self._note.text = f"{self._seat}won {self._results.count('won')} of {len(self._results)}"
-
-
-def picture(game: Game, state: Any) -> str:
-    """Return a position as the address of an image."""
-    data = io.BytesIO()
-    Image.fromarray(game.image(state)).quantize(64).save(data, "png")
-    return f"data:image/png;base64,{base64.b64encode(data.getvalue()).decode()}"
 
 
 class Watch:
