@@ -36,6 +36,7 @@ from experiments.composition import composed
 from src.config.agent_specs import parse_spec, quote_agents
 from src.config.cli import expand_opponent
 from src.core.files import write_atomic
+from src.core.parallel import CORES
 from src.core.runs.config_file import read_config
 from src.core.runs.run import checkpoint_path
 
@@ -223,13 +224,15 @@ def _shape(node: Any) -> Any:
     return [type(node).__name__, *fields]
 
 
-def measure(one: Measurement) -> dict[str, Any]:
-    """Run the command; return its line of results.jsonl."""
+def measure(one: Measurement, workers: int = 1) -> dict[str, Any]:
+    """Run the command, a match in so many processes; return its line of results.jsonl."""
     place, code, began = Place.here(), code_digest(one.command), time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "eval.json"
-        output = f"hydra.run.dir={folder}" if one.command.startswith("train") else f"json={file}"
-        subprocess.run([sys.executable, "-m", *shlex.split(f"src.{one.command}"), output], cwd=ROOT, check=True)
+        output = [f"hydra.run.dir={folder}"] if one.command.startswith("train") else [f"json={file}"]
+        if one.command.startswith("sprt"):
+            output.append(f"workers={workers}")
+        subprocess.run([sys.executable, "-m", *shlex.split(f"src.{one.command}"), *output], cwd=ROOT, check=True)
         found = json.loads(file.read_text())
     seconds = time.monotonic() - began
     scores = found.get("scores") or {found.get("opponent", ""): found}
@@ -293,7 +296,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             return
         chosen = [one for one in chosen if state[one]]
     with ThreadPoolExecutor(options.jobs) as pool:
-        running = {pool.submit(measure, one): one for one in chosen}
+        running = {pool.submit(measure, one, max(1, CORES // options.jobs)): one for one in chosen}
         failed = []
         for done in as_completed(running):
             if (error := done.exception()) is None:

@@ -8,8 +8,8 @@
 The sample follows from the seed and the source: as many mutants of each area (rules, metrics, learning, search), or of
 the files given. The tests that mirror a file run first, then those that name its module, then all other fast ones,
 each stage on all mutants that are left. The outcomes are in results.jsonl, from which the page of this study is
-written. `--resume` tests those again that are not detected yet, as long as no file of `src` has changed: tests may have
-been added since.
+written. `--resume` tests those again that are not detected and have no reason in survivors.yaml, as long as no file of
+`src` has changed: tests may have been added since.
 """
 
 import argparse
@@ -171,13 +171,13 @@ class Laboratory:
             shutil.copytree(kernels, folder / "src/__pycache__/kernels")
         self.folder, self.tests = folder, tests
 
-    def fails_without_mutant(self, sample: list[Mutant], stages: list[str]) -> bool:
+    def fails_without_mutant(self, sample: list[Mutant], stages: list[str], jobs: int) -> bool:
         """Whether a test of these stages fails with a line without effect in every file."""
         sources = {path: path.read_bytes() for path in (self.folder / "src").rglob("*.py")}
         for path, source in sources.items():
             path.write_bytes(source + b"\nWITHOUT_EFFECT = 1\n")
         tests = {test for mutant in sample for stage in stages for test in self._tests(mutant.file, stage)}
-        failed = self._fails(sorted(tests), True)
+        failed = self._fails(["-n", str(jobs), *sorted(tests)], True)
         for path, source in sources.items():
             path.write_bytes(source)
         return failed
@@ -209,14 +209,14 @@ class Laboratory:
         tests = sorted((self.folder / "tests").rglob("test_*.py"))
         return [str(test.relative_to(self.folder)) for test in tests if names.search(test.read_text())]
 
-    def _fails(self, tests: list[str], quiet: bool) -> bool:
+    def _fails(self, arguments: list[str], quiet: bool) -> bool:
         command = [sys.executable, "-m", "pytest", "-o", "addopts=", "-x", "-q", "-p", "no:cacheprovider"]
         command += ["-m", "not browser and not slow", f"--ignore={RESULTS_TEST}"]
         path = os.pathsep.join([str(self.folder / "names"), *filter(None, [os.environ.get("PYTHONPATH")])])
         environment = os.environ | {"PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
         with tempfile.TemporaryDirectory() as scratch:
             process = subprocess.Popen(
-                [*command, f"--basetemp={scratch}/pytest", *tests],
+                [*command, f"--basetemp={scratch}/pytest", *arguments],
                 cwd=self.folder,
                 env=environment,
                 stdout=subprocess.DEVNULL if quiet else None,
@@ -244,10 +244,15 @@ def read() -> list[dict[str, Any]]:
     return [json.loads(line) for line in RESULTS.read_text().splitlines()] if RESULTS.is_file() else []
 
 
+def read_reasons() -> dict[str, str]:
+    """Return by mutant why no test can detect it."""
+    return yaml.safe_load((FOLDER / "survivors.yaml").read_text()) or {}
+
+
 def write_table() -> None:
     """Write the page's table: detected mutants by area, and the others with the reason in `survivors.yaml`."""
     rows = read()
-    reasons = yaml.safe_load((FOLDER / "survivors.yaml").read_text()) or {}
+    reasons = read_reasons()
     lines = ["| area | mutants tested | detected |", "|---|---|---|"]
     for area in (*dict.fromkeys(row["area"] for row in rows), "all"):
         own = [row["detected"] for row in rows if area in (row["area"], "all")]
@@ -266,7 +271,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1, help="mutants tested at a time")
     parser.add_argument("--tests", nargs="+", default=["tests"], help="what runs last: all that may detect a mutant")
     parser.add_argument("--stages", nargs="+", choices=STAGES, default=STAGES, help="tests to run (mirror named all)")
-    parser.add_argument("--resume", action="store_true", help="test again what is not detected yet")
+    parser.add_argument("--resume", action="store_true", help="test again what is not detected and has no reason")
     parser.add_argument("--only", type=int, help="number of the mutant to test alone")
     parser.add_argument("--list", action="store_true", help="print the sample")
     options = parser.parse_args()
@@ -295,13 +300,14 @@ def main() -> None:
             print("detected" if any(test(mutant, stage) for stage in options.stages) else "not detected", mutant)
             return
         laboratory = free.get()
-        if laboratory.fails_without_mutant(sample, options.stages):
+        if laboratory.fails_without_mutant(sample, options.stages, options.jobs):
             sys.exit("error: the tests fail without a mutant: run make test")
         free.put(laboratory)
         tested = {row["mutant"] for row in known}
+        decided = tested & set(read_reasons())
         detected = {row["mutant"] for row in known if row["detected"]}
         for stage in options.stages:
-            left = [mutant for mutant in sample if str(mutant) not in detected]
+            left = [mutant for mutant in sample if str(mutant) not in detected | decided]
             for mutant, found in zip(left, pool.map(test, left, [stage] * len(left)), strict=True):
                 if found:
                     detected.add(str(mutant))
