@@ -208,9 +208,20 @@ def test_what_cannot_teach_is_refused():
         teacher(Resigning()).labeled_batch(GAME, 0, 0, 10)
 
 
+def test_a_teacher_may_resign_now_and_then():
+    labeled = teacher(Resigning(after=3), opening_plies=0).labeled_batch(GAME, 0, 0, 10)
+    assert {9 - board_of(observation).count(".") for observation in labeled.observation} == {0, 1, 2}
+
+
 class Resigning(Agent):
+    """Resigns when so many stones are on the board."""
+
+    def __init__(self, after: int = 0) -> None:
+        self.after = after
+
     def decide(self, game: Any, view: Any, rng: np.random.Generator) -> Decision:
-        return Decision(None)
+        legal = game.legal_actions(view)
+        return Decision(None if 9 - len(legal) >= self.after else legal[0])
 
 
 def timed_search() -> AlphaBetaAgent:

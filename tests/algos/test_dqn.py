@@ -347,5 +347,7 @@ def test_what_cannot_be_learned_is_refused():
         solo(play=playing()).check(env, no_curriculum())
     with pytest.raises(UserError, match="set curriculum=none"):
         solo().check(env, Curriculum({"easy": minesweeper(mines=1)}, 0.5))
-    with pytest.raises(UserError, match="bytes of a checkpoint"):
+    cells = np.dtype(np.int8).itemsize * 40 * 40
+    size = 2**24 * (cells + cells + 40)  # of observations, legal actions and the rest of a transition
+    with pytest.raises(UserError, match=f"takes {size:,} bytes of a checkpoint"):
         solo(buffer_size=2**24, num_envs=2**20).check(minesweeper(size=40), no_curriculum())

@@ -6,6 +6,8 @@ from src.algos.minimax import MinimaxAgent
 from src.core.errors import UserError
 from src.core.play.agent import RandomAgent
 from src.core.play.arena import evaluate
+from src.envs.quoridor.search import evaluation
+from src.envs.splitmix import hash_word
 from src.envs.tictactoe.game import TicTacToe
 from tests.envs.quoridor.making import GAME
 
@@ -36,6 +38,17 @@ def test_the_same_generator_gives_the_same_move():
     one, other = decide(GAME, state, 50), decide(GAME, state, 50)
     assert one.action == other.action
     np.testing.assert_equal(one.info, other.info)
+
+
+def test_twenty_of_a_hundred_numbers_place_a_wall_in_a_playout():
+    """The first number of a playout follows from its seed; without a wall the pawn steps onto its goal."""
+    state = GAME.read_position("e8 a3 3 3 0 -")
+    for remainder in (0, 19, 20, 99):
+        numbers = (int(hash_word(np.uint64(seed) ^ hash_word(np.uint64(1)))) >> 1 for seed in range(10_000))
+        seed = next(seed for seed, number in enumerate(numbers) if number % 100 == remainder)
+        board = GAME.board_of(state)
+        assert evaluation.play_out(board, np.zeros(GAME.num_actions, np.int64), np.uint64(seed)) == 1
+        assert (int(board["ply"]) == 1) is (remainder >= 20)
 
 
 @pytest.mark.slow

@@ -83,6 +83,13 @@ def test_learning_from_a_random_opponent_beats_not_learning(tmp_path):
     assert lost_lines(GAME, agent.store)["eval/lost_lines"] < untrained / 2
 
 
+def test_it_learns_from_as_many_games_as_asked_for(tmp_path, monkeypatch):
+    played, play = [], QLearning.play_episode
+    monkeypatch.setattr(QLearning, "play_episode", lambda *arguments: played.append(0) or play(*arguments))
+    fit(tmp_path, 0, episodes=7)
+    assert len(played) == 7
+
+
 @given(st.sampled_from(OPEN_STATES), st.data())
 def test_update_q_files_mirror_images_together(state, data):
     move = data.draw(st.sampled_from(GAME.legal_actions(state)))

@@ -26,13 +26,15 @@ def test_the_area_by_hand():
 
 
 class Oracle:
-    """A network that knows the mines and has a policy over `kinds` of action."""
+    """A network that knows the mines and has a policy over `kinds` of action; what it says of open cells is wrong."""
 
     def __init__(self, envs: VecMinesweeper, kinds: int, sees: bool) -> None:
         self.envs, self.kinds, self.sees = envs, kinds, sees
 
     def heads(self, observations: np.ndarray) -> Heads:
-        mines = torch.from_numpy(self.envs.mine_mask())
+        mines, masks = self.envs.mine_mask(), self.envs.action_masks()
+        cells = masks[:, : mines[0].size].reshape(mines.shape)  # the hidden ones
+        mines = torch.from_numpy(mines | ~cells)
         aux = torch.where(mines, 9.0, -9.0) if self.sees else torch.zeros(len(mines), 0)
         return Heads(torch.zeros(len(mines), self.kinds * mines[0].numel()), torch.zeros(len(mines)), aux)
 

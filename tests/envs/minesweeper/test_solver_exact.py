@@ -68,6 +68,28 @@ def test_search_gives_up_beyond_its_budget():
     assert search(visible, 3, 10_000)[0] >= 0
 
 
+def test_the_last_position_of_a_budget_is_looked_at():
+    visible = np.full((3, 3), HIDDEN, np.int8)
+    flat, engine = flatten(visible), make_engine((3, 3))
+    examine(flat, 3, engine)
+    found = search_endgame(flat, 3, engine, np.log(84), 10_000)
+    looked_at = 10_000 - int(engine.endgame.total[BUDGET])
+    assert search(visible, 3, looked_at) == found
+    assert search(visible, 3, looked_at - 1) == (-1, 0.0)
+
+
+def test_memory_for_exactly_the_values_of_all_components_suffices():
+    visible = np.full((8, 8), HIDDEN, np.int8)
+    visible[1, 1], visible[5, 5] = 1, 2
+    roomy = make_engine((8, 8))
+    assert examine(flatten(visible), 10, roomy)[0] == CONSISTENT
+    values = int(roomy.value[2])
+    for size, fits in ((values, True), (values - 1, False)):
+        engine = make_engine((8, 8))
+        sweep = engine.sweep._replace(ways=np.zeros(size), rest=np.zeros(size))
+        assert (examine(flatten(visible), 10, engine._replace(sweep=sweep))[0] == CONSISTENT) is fits
+
+
 def test_a_cancelled_search_ends_and_the_next_one_is_right():
     visible = np.full((8, 8), HIDDEN, np.int8)
     visible[1, 1], visible[5, 5] = 1, 2  # two components, and a guess
