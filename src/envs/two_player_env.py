@@ -10,9 +10,10 @@ from gymnasium import spaces
 
 from ..core.errors import require
 from ..core.play.agent import Agent, RandomAgent, check_baselines, opponents_in
+from ..core.play.arena import random_opening, require_openings
 from ..core.play.game import Game, TwoPlayerGame, outcome_for_seat
 from ..core.play.past_selves import CURRENT, PastSelves
-from ..core.ranges import Fraction, check_fields, checked
+from ..core.ranges import Fraction, Plies, check_fields, checked
 from ..core.seeding import draw
 from .masked_env import RENDER_FPS, RENDER_MODES, MaskedDiscrete, MaskedVectorEnv, Step, rendered
 from .opponent_pool_vec_env import vectorize_against
@@ -67,11 +68,15 @@ class Episode:
 
     Chance, the learner's seat and the opponent all use `rng`, so seed and actions determine every episode.
 
-    If the opponent is a pool, one member is drawn for each game; of past selves, one of them.
+    If the opponent is a pool, one member is drawn for each game; of past selves, one of them. Up to `opening_plies`
+    random plies begin a game.
     """
 
-    def __init__(self, game: Game, opponent: Agent, seats: Sequence[int], reward: GameReward) -> None:
+    def __init__(
+        self, game: Game, opponent: Agent, seats: Sequence[int], reward: GameReward, opening_plies: int = 0
+    ) -> None:
         self.game, self.seats, self.reward, self._opponents = game, seats, reward, opponents_in(opponent)
+        self.opening_plies = opening_plies
         self.opponent = self._opponents[0]
         self.number = CURRENT  # which past self is played against
         self.rng = np.random.default_rng()
@@ -82,14 +87,15 @@ class Episode:
         self._actions: list[int] = []  # moves of both players since the start
 
     def start(self) -> None:
-        """Start a new game, without any moves yet."""
+        """Start a new game, without any moves of the players yet."""
         self._start, self._actions = dict(self.rng.bit_generator.state), []
         if len(self._opponents) > 1:
             self.opponent = draw(self.rng, self._opponents)
         if isinstance(self.opponent, PastSelves):
             self.number = self.opponent.sample(self.rng)
         self.own_seat = draw(self.rng, self.seats)
-        self.state = self.game.initial(self.rng)
+        plies = int(self.rng.integers(self.opening_plies + 1)) if self.opening_plies > 0 else 0
+        self.state = random_opening(self.game, plies, self.rng)
 
     def play(self, action: int) -> None:
         self.state = self.game.play(self.state, action)
@@ -153,9 +159,12 @@ class Episode:
 
 def start_episodes(episodes: Sequence[Episode]) -> None:
     """Start new games, and play opponent moves until the learner is to move."""
-    for episode in episodes:
-        episode.start()
-    let_opponents_move(episodes)
+    starting = list(episodes)
+    while starting:
+        for episode in starting:
+            episode.start()
+        let_opponents_move(starting)
+        starting = [episode for episode in starting if episode.own_outcome is not None]  # ended by the opponent's move
     for episode in episodes:
         episode.collect_reward()
 
@@ -189,10 +198,11 @@ class PythonVectorEnv(MaskedVectorEnv[np.ndarray]):
         reward: GameReward,
         seats: Sequence[int],
         observation_space: spaces.Box,
+        opening_plies: int = 0,
     ) -> None:
         super().__init__(num_envs, observation_space, game.num_actions)
         self.game = game
-        self._episodes = [Episode(game, opponent, seats, reward) for _ in range(num_envs)]
+        self._episodes = [Episode(game, opponent, seats, reward, opening_plies) for _ in range(num_envs)]
         self._masks = np.zeros((num_envs, game.num_actions), bool)
 
     def _start(self, seeds: Sequence[int]) -> None:
@@ -254,23 +264,31 @@ class GameEnv(gymnasium.Env[np.ndarray, np.int64]):
 
     @checked
     def __init__(
-        self, game: Game, opponent: Agent, reward: GameReward, seat: Seat, baselines: Mapping[str, Agent]
+        self,
+        game: Game,
+        opponent: Agent,
+        reward: GameReward,
+        seat: Seat,
+        baselines: Mapping[str, Agent],
+        opening_plies: Plies = 0,
     ) -> None:
         opponent.check(game)
         check_baselines(baselines, game)
-        self.game, self.opponent, self.reward = game, opponent, reward
+        require_openings(game, opening_plies)
+        self.game, self.opponent, self.reward, self.opening_plies = game, opponent, reward, opening_plies
         self.seats = SEATS[seat]
         self.baselines = dict(baselines)
         self.action_space = MaskedDiscrete(game.num_actions, self._legal)
         shape = game.observe(game.view(game.initial(np.random.default_rng(0)))).shape
         self.observation_space: spaces.Box = spaces.Box(0.0, 1.0, shape, np.float32)
-        self._episode = Episode(game, opponent, self.seats, reward)
+        self._episode = Episode(game, opponent, self.seats, reward, opening_plies)
 
     def vectorize(self, num_envs: int, device: str = "cpu") -> Any:
         """Return a batch of games with this configuration; the games are split evenly over a pool of opponents."""
 
         def make(opponent: Agent, count: int) -> PythonVectorEnv:
-            return PythonVectorEnv(count, self.game, opponent, self.reward, self.seats, self.observation_space)
+            space, plies = self.observation_space, self.opening_plies
+            return PythonVectorEnv(count, self.game, opponent, self.reward, self.seats, space, plies)
 
         return vectorize_against(self.opponent, num_envs, make)
 
@@ -306,9 +324,15 @@ class VersusEnv(GameEnv):
     """Any two-player game, rewarded by its outcome."""
 
     def __init__(
-        self, game: TwoPlayerGame, opponent: Agent, reward: OutcomeReward, seat: Seat, baselines: Mapping[str, Agent]
+        self,
+        game: TwoPlayerGame,
+        opponent: Agent,
+        reward: OutcomeReward,
+        seat: Seat,
+        baselines: Mapping[str, Agent],
+        opening_plies: Plies = 0,
     ) -> None:
-        super().__init__(game, opponent, reward, seat, baselines)
+        super().__init__(game, opponent, reward, seat, baselines, opening_plies)
 
 
 class SoloEnv(GameEnv):

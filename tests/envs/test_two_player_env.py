@@ -51,6 +51,25 @@ def test_seats():
         versus(seat="middle")
 
 
+@pytest.mark.parametrize("plies", [0, 1, 3])
+def test_games_begin_with_up_to_so_many_random_plies(plies: int):
+    """The learner is to move: after as many stones as its seat, and one more where the opponent had to answer."""
+    env = VersusEnv(TicTacToe(symmetric=True), RandomAgent(), REWARD, "random", {}, opening_plies=plies)
+    batch, starts = env.vectorize(8), set()
+    for seed in range(40):
+        observation, info = env.reset(seed=seed)
+        stones = int(observation.sum())
+        assert stones % 2 == info["seat"]
+        starts.add(stones)
+        np.testing.assert_array_equal(batch.reset(seed=seed)[0][0], observation)
+    assert starts == set(range(plies + 2)), "the opponent answers the longest opening half of the time"
+
+
+def test_an_opening_that_is_longer_than_a_game_is_refused():
+    with pytest.raises(UserError, match="opening_plies=30 is too many"):
+        VersusEnv(TicTacToe(symmetric=True), RandomAgent(), REWARD, "first", {}, opening_plies=30)
+
+
 def test_self_play_answers_with_the_learner():
     opponent = SelfPlay()
     env = versus(opponent, seat="first")

@@ -18,4 +18,4 @@ class QuoridorEnv(GameEnv):
         compiled = type(self.reward) in (OutcomeReward, PathReward)  # rewards that the kernels compute
         if explore is None or not compiled or not isinstance(self.game, Quoridor):
             return super().vectorize(num_envs, device)
-        return VecQuoridor(num_envs, self.game, explore, self.reward, self.seats)
+        return VecQuoridor(num_envs, self.game, explore, self.reward, self.seats, self.opening_plies)

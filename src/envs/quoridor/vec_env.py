@@ -58,6 +58,7 @@ class BatchConfig(NamedTuple):
     seats: int  # 1, or 2 to draw one for each game
     explore: float  # smallest fraction of random moves of the opponent
     explore_most: float  # ... and largest; drawn between both for each game
+    opening_plies: int  # most random plies before a game
     win: float
     draw: float
     loss: float
@@ -138,15 +139,23 @@ def _potential(board: Any, seat: int, config: BatchConfig) -> float:
 
 @inlined
 def _start_game(board: Any, game: Any, config: BatchConfig, moves: np.ndarray) -> None:
-    """Start a new game; if the learner is second, the opponent moves."""
+    """Start a new game; if the learner is not to move, the opponent moves."""
     start = board.size // 2
     pawns, left = (start, board.size * board.size - 1 - start), (config.walls, config.walls)
-    rules.set_up(board, ZERO, ZERO, pawns, left, 0)
     game.seat = config.first_seat + (below(game, 2) if config.seats == 2 else 0)
     game.explore = config.explore
     if config.explore_most > config.explore:
         game.explore += (config.explore_most - config.explore) * _uniform(game)
-    game.opening = _play_opponent(board, game, moves) if game.seat == 1 else NO_ACTION
+    plies = below(game, config.opening_plies + 1) if config.opening_plies > 0 else 0
+    while True:
+        rules.set_up(board, ZERO, ZERO, pawns, left, 0)
+        while board.ply < plies and not rules.is_over(board):
+            rules.make(board, moves[below(game, rules.list_legal(board, moves))])
+        game.opening = NO_ACTION
+        if board.ply & 1 != game.seat and not rules.is_over(board):
+            game.opening = _play_opponent(board, game, moves)
+        if not rules.is_over(board):
+            break
     game.potential = _potential(board, game.seat, config)
 
 
@@ -172,7 +181,13 @@ class VecQuoridor(MaskedVectorEnv[np.ndarray]):
     """
 
     def __init__(
-        self, num_envs: int, game: Quoridor, explore: tuple[float, float], reward: GameReward, seats: Sequence[int]
+        self,
+        num_envs: int,
+        game: Quoridor,
+        explore: tuple[float, float],
+        reward: GameReward,
+        seats: Sequence[int],
+        opening_plies: int = 0,
     ) -> None:
         """`explore` is the range from which the fraction of random moves of the opponent is drawn for each game."""
         shape = (game.planes, game.size, game.size)
@@ -180,7 +195,8 @@ class VecQuoridor(MaskedVectorEnv[np.ndarray]):
         self.game = game
         path = float(reward.path) if isinstance(reward, PathReward) else 0.0
         outcomes = float(reward.win), float(reward.draw), float(reward.loss)
-        self._config = BatchConfig(game.walls, seats[0], len(seats), *explore, *outcomes, path, float(reward.gamma))
+        ranges = seats[0], len(seats), *explore, opening_plies
+        self._config = BatchConfig(game.walls, *ranges, *outcomes, path, float(reward.gamma))
         self._observations, self._final_observations = np.zeros((2, num_envs, *shape), np.float32)
         self._buffers = Buffers(
             boards=np.zeros(num_envs, BOARD),

@@ -32,9 +32,9 @@ class Oracle:
         self.envs, self.kinds, self.sees = envs, kinds, sees
 
     def heads(self, observations: np.ndarray) -> Heads:
-        mines, masks = self.envs.mine_mask(), self.envs.action_masks()
-        cells = masks[:, : mines[0].size].reshape(mines.shape)  # the hidden ones
-        mines = torch.from_numpy(mines | ~cells)
+        placed, masks = self.envs.mine_mask(), self.envs.action_masks()
+        hidden = masks[:, : placed[0].size].reshape(placed.shape)
+        mines = torch.from_numpy(placed | ~hidden)
         aux = torch.where(mines, 9.0, -9.0) if self.sees else torch.zeros(len(mines), 0)
         return Heads(torch.zeros(len(mines), self.kinds * mines[0].numel()), torch.zeros(len(mines)), aux)
 

@@ -135,6 +135,29 @@ def test_the_share_of_random_moves_is_drawn_for_each_game():
     assert shares[1] > 0.3
 
 
+def test_games_begin_with_up_to_so_many_random_plies():
+    env = QuoridorEnv(make_game(size=5, walls=3), RunnerAgent(), PATHS, "first", {}, opening_plies=4)
+    batch = env.vectorize(4000)
+    assert isinstance(batch, VecQuoridor)
+    batch.reset(seed=0)
+    answered = batch.opponent_actions()[1] >= 0
+    plies = np.array([position.ply for position in batch.positions()])
+    assert (plies % 2 == 0).all(), "the first player is to move"
+    openings = plies - answered
+    shares = np.bincount(openings, minlength=5) / len(plies)
+    assert shares == pytest.approx([0.2] * 5, abs=0.03)
+    ahead = np.array([position.pawns[0] for position in batch.positions()])[openings == 2]
+    assert len(set(ahead.tolist())) > 2, "random moves, and not those of the runner"
+
+
+def test_no_game_begins_when_it_is_over():
+    """On nine cells most games of eight random plies have ended, and the runner ends some of the others."""
+    env = QuoridorEnv(make_game(size=3, walls=1), RunnerAgent(), PATHS, "random", {}, opening_plies=8)
+    for batch in (env.vectorize(500), GameEnv.vectorize(env, 100)):
+        _, info = batch.reset(seed=0)
+        assert info["action_mask"].any(axis=1).all()
+
+
 def test_seats_are_drawn_alike():
     batch = make(RandomAgent(), count=1000)
     batch.reset(seed=0)
