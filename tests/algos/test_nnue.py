@@ -248,6 +248,12 @@ def test_it_logs_its_games_and_losses(uninterrupted: Path):
     assert [row["train/generation"] for row in rows] == [0, 0, 1, 1]
     assert [row.get("train/episodes") for row in rows] == [3, None, 3, None]
     assert 10 < rows[0]["train/episode_length"] <= 200
+    for generation in (0, 1):
+        ends = rows[2 * generation]
+        assert ends["train/draw_rate"] + ends["train/first_player_win_rate"] <= 1
+    games = list(nnue().play_games(GAME, None, 0, 0, range(3)))  # those of the run, which has the seed 0
+    assert rows[0]["train/draw_rate"] == pytest.approx(np.mean([game.outcome == 0 for game in games]), abs=1e-6)
+    assert rows[0]["train/first_player_win_rate"] == pytest.approx(np.mean([game.outcome == 1 for game in games]))
     assert rows[2]["train/replay_size"] > rows[0]["train/replay_size"], "positions of both generations"
     assert rows[1]["train/lr"] == rows[3]["train/lr"] == 0
     assert all(row["losses/validation_loss"] > 0 for row in rows)

@@ -6,13 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 import torch
 from gymnasium import spaces
 
-from src.algos.compute import Compute
+from src.algos.compute import Compute, native_bfloat16
 from src.algos.network_agent import InferenceConfig
 from src.algos.ppo import PPO, LossWeights, PPOTrainer, RolloutBatch, Rollouts, gae, normalized, ppo_losses
 from src.algos.selection import selection_metrics
@@ -273,6 +274,13 @@ def test_gradients_are_clipped():
     assert norm.item() == pytest.approx(100)
     assert net.weight.grad is not None
     assert net.weight.grad.item() == pytest.approx(0.5)
+
+
+def test_gradients_are_clipped_without_the_scale_of_half_precision():
+    net = torch.nn.Linear(1, 1, bias=False)
+    optimizer = optimizer_of(net, max_grad_norm=0.5)
+    optimizer._scaler = torch.amp.GradScaler("cpu", init_scale=1024.0)
+    assert optimizer.step((100 * net(torch.ones(1, 1))).sum()).item() == pytest.approx(100)
 
 
 def test_gradients_are_averaged_over_the_ranks(monkeypatch: pytest.MonkeyPatch):
@@ -609,6 +617,18 @@ def test_bfloat16_is_used_where_the_hardware_multiplies_it(monkeypatch: pytest.M
         monkeypatch.setattr("src.algos.compute.native_bfloat16", lambda on_gpu, native=native: native)
         assert Compute("cpu", "auto", compile=False).dtype == expected
         assert Compute("cpu", "float32", compile=False).dtype == torch.float32
+
+
+def test_a_processor_multiplies_bfloat16_if_it_says_so(monkeypatch: pytest.MonkeyPatch):
+    for flags, expected in (
+        ("flags : sse amx_bf16 x", True),
+        ("flags : sse avx512_bf16", True),
+        ("flags : sse", False),
+    ):
+        monkeypatch.setattr(Path, "read_text", lambda _, flags=flags: flags)
+        assert native_bfloat16.__wrapped__(False) is expected
+    monkeypatch.setattr(Path, "read_text", Mock(side_effect=FileNotFoundError))
+    assert native_bfloat16.__wrapped__(False) is False, "a system without /proc"
 
 
 def test_the_blocks_of_a_tower_are_compiled_on_a_gpu(monkeypatch: pytest.MonkeyPatch):

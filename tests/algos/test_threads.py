@@ -95,6 +95,18 @@ def test_the_number_of_threads_is_set_for_a_while():
     assert torch.get_num_threads() == before
 
 
+def test_a_run_says_once_that_more_cores_are_there(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    caplog.set_level("INFO")
+    with pytest.MonkeyPatch.context() as patch, run_in(tmp_path / "few") as run:
+        patch.setattr("src.algos.trainer.CORES", 64)
+        fit(run, "ppo", available=1)
+    with pytest.MonkeyPatch.context() as patch, run_in(tmp_path / "all") as run:
+        patch.setattr("src.algos.trainer.CORES", 2)
+        fit(run, "ppo", available=1)
+    (message,) = [record.message for record in caplog.records if "algo.compute.threads" in record.message]
+    assert message.startswith("the network uses 2 threads on 64 cores: algo.compute.threads=64 is faster")
+
+
 def test_an_agent_computes_with_the_threads_of_its_run():
     env, counts = board(), []
     agent = NetworkAgent(

@@ -15,6 +15,7 @@ from src.core.runs.report import (
     new_table,
     score_metrics,
     score_table,
+    show,
     win_rate_band,
     win_rate_metrics,
 )
@@ -90,6 +91,13 @@ def test_the_table_names_the_opponents_and_both_seats_in_two_player_games(player
     assert columns[:3] == [(first, "random"), ("games", "2"), ("won/drawn/lost", "1/0/1")]
     assert [name for name, _ in columns[3:5]] == ["win rate", "95% range"]
     assert columns[5:] == seats
+
+
+def test_lines_over_every_play_have_a_row_for_each_seat(capsys: pytest.CaptureFixture[str]):
+    show("x", versus().game, {}, {"first": Tally(3, 1, 0), "second": Tally(2, 0, 5)})
+    words = [line.split() for line in capsys.readouterr().out.splitlines()]
+    for row in ("moving lines won drawn lost", "first 4 3 1 0", "second 7 2 0 5"):
+        assert row.split() in words
 
 
 def test_names_are_not_cut_without_a_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
