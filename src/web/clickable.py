@@ -67,7 +67,6 @@ def split(svg: str) -> Parts:
 
 
 def parse_pick(message: object) -> Pick:
-    """Parse a message of the browser."""
     match message:
         case [str(part), str(button)] if len(part) < 100:
             require(button in (LEFT, RIGHT, TOUCH), "unknown mouse button")

@@ -56,7 +56,6 @@ def find(folders: Sequence[Path]) -> Iterator[RunPath]:
 
 
 def run_in(folder: Path, path: Path) -> RunPath:
-    """Return the run of a directory in a folder of runs."""
     return RunPath("/".join((folder.name, *path.relative_to(folder).parts)), path, folder)
 
 

@@ -139,7 +139,6 @@ class GamePage(Generic[AnyMatch]):
 
     @property
     def titles(self) -> dict[str, str]:
-        """The titles of the players by key."""
         return {key: player.title for key, player in self.players.items()}
 
     # Address
@@ -291,7 +290,6 @@ class GamePage(Generic[AnyMatch]):
 
     @property
     def player_keys(self) -> list[str]:
-        """The keys of the players, by seat."""
         return [self.setup[name] for name in self.seats]
 
     @property
@@ -314,12 +312,10 @@ class GamePage(Generic[AnyMatch]):
 
     @property
     def mover(self) -> str:
-        """The title of the player whose turn it is."""
         return self.players[self.player_keys[self.match.seat]].title
 
     @property
     def result(self) -> Result | None:
-        """The result of a match that is over."""
         if self.match.is_aborted:
             return Result("Nobody wins", "even", "The game was aborted.")
         if self.match.outcome is None:
@@ -395,7 +391,6 @@ class GamePage(Generic[AnyMatch]):
 
     @property
     def state(self) -> Any:
-        """The state shown."""
         return self.match.at(self.now)
 
     @property
@@ -487,7 +482,6 @@ class GamePage(Generic[AnyMatch]):
         return decision.action, decision.info
 
     def agent_rng(self) -> np.random.Generator:
-        """Return the generator of the next decision of an agent."""
         return self.rng
 
     async def play(self, action: int) -> None:

@@ -93,7 +93,6 @@ class Match(Generic[State, Move, Note]):
 
     @property
     def seat(self) -> int:
-        """The seat to move."""
         return self.game.to_move(self.state)
 
     @property

@@ -93,7 +93,6 @@ def _show_progress(page: PageEntry) -> None:
 
 
 def _add_rules_button(page: PageEntry) -> ui.dialog:
-    """Add a button that opens the rules."""
     with ui.dialog() as dialog, ui.card().classes("lab-rules-card"):
         with ui.row().classes("w-full items-center no-wrap"):
             ui.label(f"{page.title} in three pictures").classes("headline grow").props("role=heading aria-level=2")

@@ -32,8 +32,6 @@ PROMPTS = {
 
 
 class Voice(NamedTuple):
-    """How a player is named."""
-
     name: str
     owner: str
     s: str  # ending of its verbs
@@ -49,7 +47,6 @@ AT = r"\((\d+), (\d+)\)"
 
 
 def status(match: DeploymentMatch, state: GameState) -> str:
-    """Return the status line: both scores, round and phase."""
     chips = "".join(f'<span class="chip{" on" * (phase == state.phase)}">{phase}</span>' for phase in PHASES)
     when = f"round {state.round} of {state.world.settings.rounds}" if state.round else "before round 1"
     return (
@@ -102,7 +99,6 @@ def result_text(match: DeploymentMatch, state: GameState) -> str:
 
 
 def legend() -> str:
-    """Return what the signs and colors of the board mean."""
     hexagon = (
         '<svg class="dp-badge dp-ground" viewBox="-22 -20 44 40"><g class="field {}"><path d="M-20 0{}"/></g></svg>'
     )
@@ -142,7 +138,6 @@ def _die(value: int, good: bool) -> str:
 
 
 def unit_table(state: GameState, player: int) -> str:
-    """Return the `UnitStatusTable` of a player."""
     rows = []
     for unit in state.units.values():
         if unit.player != player:
@@ -177,7 +172,6 @@ def _condition(state: GameState, unit: Unit) -> str:
 
 
 def weapons(unit: Unit) -> str:
-    """Return the weapons of a unit on one line."""
     words = [f"{unit.profile.name}, {unit.profile.points} points"]
     for kind, arm in (("range", unit.profile.ranged), ("melee", unit.profile.melee)):
         if arm is not None:
@@ -187,7 +181,6 @@ def weapons(unit: Unit) -> str:
 
 
 def unit_card(unit: Unit, owner: str) -> str:
-    """Return the card of a unit, in full words."""
     profile = unit.profile
     save = f"save {profile.save}+" + (f", invulnerable {profile.invulnerable}+" if profile.invulnerable else "")
     values = (f"moves {profile.move} hexes", f"toughness {profile.toughness}", save, f"control {profile.control}")

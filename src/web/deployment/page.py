@@ -281,7 +281,6 @@ class DeploymentPage(GamePage[DeploymentMatch]):
 
     @property
     def acting(self) -> str | None:
-        """The unit to act."""
         return self.unit if self.state.phase == "deployment" else self.state.active_unit_id
 
     @property

@@ -121,6 +121,5 @@ def move_list(match: GameMatch, now: int) -> str:
 
 
 def _buttons(kind: str, rows: Sequence[tuple[str, str, str]]) -> str:
-    """Return buttons from their ids, classes and texts, as HTML."""
     buttons = (f'<button data-id="{key}" class="{style}">{escape(text)}</button>' for key, style, text in rows)
     return f'<div class="{kind}">{"".join(buttons)}</div>'

@@ -315,8 +315,6 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
     # Positions set up by hand
 
     async def edit_position(self) -> None:
-        """Edit the position on the board."""
-
         def edit() -> None:
             view = self._view()
             self._note_help("hint")

@@ -102,8 +102,6 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True)
 class Marks:
-    """Marks on the board."""
-
     turned: bool = False  # player 2 at the bottom
     mode: Mode = Mode.BOTH
     open: bool = False  # the board can be clicked

@@ -30,7 +30,6 @@ class Clock:
         return max(0.0, self._left[seat] - used)
 
     def loser(self, now: float) -> int | None:
-        """Return the seat whose time is over."""
         return next((seat for seat in (0, 1) if self.left(seat, now) == 0), None)
 
 
@@ -71,7 +70,6 @@ class ClockPanel:
         self._show(None)
 
     def run(self, seat: int | None) -> None:
-        """Run the clock of a seat, or none."""
         if self._clock is not None:
             self._clock.run(seat, time.monotonic())
 

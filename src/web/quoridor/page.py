@@ -407,7 +407,6 @@ class QuoridorPage(GamePage[QuoridorMatch]):
         await super().new_game()
 
     def _forget(self) -> None:
-        """Forget what belongs to the present game."""
         self.match, self.main, self.variations, self.puzzle = self.main or self.match, None, Variations(), None
         self.paused = self.paused and self.watching
         self.review_panel.reset()

@@ -17,7 +17,6 @@ WIDTH, HEIGHT = 320.0, 84.0
 
 
 def comment(name: str, judgment: Judgment) -> str:
-    """Return a sentence about a move."""
     if judgment.sign:
         kind = "blunder" if judgment.sign == "??" else "mistake"
         return f"{name} was a {kind}: it cost {judgment.loss:.0%} of the winning chances, {judgment.best} was better."
@@ -105,7 +104,6 @@ class ReviewPanel:
         return self._token is not None
 
     def cancel(self) -> None:
-        """Stop the review and its search."""
         if self._token is not None:
             self._token.cancel()
         self._token = None

@@ -83,7 +83,6 @@ class Analyst:
         self._evaluating.cancel()
 
     async def hint(self, position: Position, token: CancellationToken) -> list[Hint]:
-        """Return the best moves."""
         agent = self._agents.agent(LEVEL)
         lines = await self._busy.do(token.run, agent.analyze, self._game, position, HINTS)
         return [(one.score, self._game.line_names(position, one.actions)) for one in lines]

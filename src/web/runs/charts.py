@@ -44,7 +44,6 @@ def line_style(number: int) -> tuple[str, str]:
 
 
 def curve_options(lines: Sequence[Curve], scale: Scale) -> dict[str, Any]:
-    """Return the chart options of curves."""
     return {
         "animation": False,
         "textStyle": {":color": TEXT_COLOR},

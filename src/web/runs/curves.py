@@ -39,8 +39,6 @@ class Curve(NamedTuple):
 
 
 class Scale(NamedTuple):
-    """How curves are drawn."""
-
     axis: str = "step"
     smooth: float = 0.0
     log_x: bool = False

@@ -186,7 +186,6 @@ class RunsPage:
         self.sweep_chart.draw(options, note, note)
 
     def update_url(self) -> None:
-        """Update the URL to what is shown."""
         view = self.view._replace(
             runs=tuple(self.selected),
             metrics=self.view.metrics if self.selected else (),
@@ -197,7 +196,6 @@ class RunsPage:
         ui.navigate.history.replace(view.url())
 
     async def _redraw(self, **values: str | tuple[str, ...]) -> None:
-        """Change values of the view and draw it."""
         self.view = self.view._replace(**values)  # type: ignore[arg-type]
         self.update_url()
         await self.read()

@@ -154,7 +154,6 @@ class RunTable:
         self._show_page()
 
     def _show_page(self) -> None:
-        """Show the current page of the table."""
         count = len(self.matches)
         self._start = max(min(self._start, (count - 1) // self._page_size * self._page_size), 0)
         end = min(self._start + self._page_size, count)

@@ -59,8 +59,6 @@ class TicTacToeMatch(Match[str, int, Mapping[str, Any]]):
 
 @dataclass(frozen=True)
 class Analysis:
-    """The evaluation of a position by an agent."""
-
     values: dict[int, CellValue]  # by free cell
     move: int | None
     comment: str
