@@ -431,13 +431,7 @@ class GamePage(Generic[AnyMatch]):
         """Reset what belongs to the previous position."""
         self.cancel_decisions()
         self.ply = None
-        self.clear_refusal()
-
-    def clear_refusal(self) -> None:
-        """Remove the message about a move that was refused."""
-        line = shell.message_line(self.client)
-        if line is not None:
-            line.clear_refusal()
+        self.status.message.clear_refusal()
 
     async def changed(self, moved: bool = False) -> None:
         """Show the match after a change, then let agents move."""

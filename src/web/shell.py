@@ -11,7 +11,7 @@ from importlib.resources import files
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from nicegui import Client, events, ui
+from nicegui import events, ui
 
 from ..core.errors import UserError
 from .pages import PREPARATION, PageEntry, discover
@@ -150,7 +150,8 @@ class MessageLine(ui.element):
         with self:
             self._words = ui.label()
             self._link = ui.link()
-        self.reset()
+        self._link.set_visibility(False)
+        self._refusal = False
 
     def show(self, message: str, link: Link | None) -> None:
         self._refusal = link is None
@@ -160,23 +161,15 @@ class MessageLine(ui.element):
             self._link.text, self._link.props["href"] = link.text, link.target
         self.classes(remove="refusal", add="refusal" if self._refusal else None)
 
-    def reset(self) -> None:
-        self._refusal, self._words.text = False, ""
-        self._link.set_visibility(False)
-
     def clear_refusal(self) -> None:
-        if self._refusal:
-            self.reset()
-
-
-def message_line(client: Client) -> MessageLine | None:
-    """Return the message line of a page, if it has one."""
-    return next((element for element in client.elements.values() if isinstance(element, MessageLine)), None)
+        if self._refusal:  # which has no link
+            self._refusal, self._words.text = False, ""
 
 
 def notify(message: str, link: Link | None = None) -> None:
     """Show a message, such as an error, in the line of the page; the part that was clicked shakes."""
-    line = message_line(ui.context.client)
+    elements = ui.context.client.elements.values()
+    line = next((element for element in elements if isinstance(element, MessageLine)), None)
     if line is None:
         ui.notify(message, type="warning", position="top", multi_line=True, close_button="ok", timeout=6000)
         return

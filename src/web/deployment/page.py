@@ -303,7 +303,7 @@ class DeploymentPage(GamePage[DeploymentMatch]):
             yield
         except UserError as error:
             raise UserError(worded(str(error))) from error
-        self.clear_refusal()
+        self.status.message.clear_refusal()
         self.refresh(is_new)
 
     def act(self, step: Callable[[], Command]) -> None:

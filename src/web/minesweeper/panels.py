@@ -45,8 +45,7 @@ class Panel:
         self._page = page
         self.speed = 4.0  # moves per second
         with page.actions, ui.row().classes("w-full gap-2 no-wrap"):
-            self.hint = HintButton(hint, "Hint", "Cancel")
-            self.hint.props("outline").classes("ask grow")
+            self.hint = HintButton(hint).props("outline").classes("ask grow")
             ui.button("Step", icon="skip_next", on_click=step).props("outline").classes("step grow")
             self._play = ui.button("Play on", icon="play_arrow", on_click=play_on).props("outline").classes("play grow")
         with page.details:

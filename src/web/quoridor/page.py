@@ -27,16 +27,7 @@ from ..services import Services, runs_of
 from . import PAGE, panels
 from .board import Marks, Mode, draw
 from .clock import TIMES, ClockPanel, read_clock
-from .match import (
-    DEEP,
-    DEFAULTS,
-    SEATS,
-    QuoridorMatch,
-    Variations,
-    players_of,
-    read_variations,
-    run_game,
-)
+from .match import DEEP, DEFAULTS, SEATS, QuoridorMatch, Variations, players_of, read_variations, run_game
 from .panels import Board, ThinkingRow, add_button
 from .review import ReviewPanel
 from .searches import LEVEL, Analyst, Evaluation, TimedPlayer
@@ -151,8 +142,7 @@ class QuoridorPage(GamePage[QuoridorMatch]):
         self.modes = ui.toggle(titles, value=str(Mode.BOTH)).props("unelevated").classes("qr-modes")
         self.modes.on_value_change(lambda event: self.switch_to(shell.checked(event.value, Mode)))
         with ui.row().classes("gap-2 w-full no-wrap"):
-            self.hint_button = HintButton(self.hint, "Hint", "Cancel").props("outline")
-            self.hint_button.classes("qr-do-lightbulb")
+            self.hint_button = HintButton(self.hint).props("outline").classes("qr-do-lightbulb")
             add_button("Turn board", "swap_vert", self.flip)
         self.time = ClockPanel(self.setup["clock"], SEATS)
         self.analyst = Analyst(self.game, self.agents, self.busy, self.rng)
@@ -170,7 +160,7 @@ class QuoridorPage(GamePage[QuoridorMatch]):
         with ui.row().classes("w-full gap-2"):
             for seat, name in enumerate(SEATS):
                 self.dropdown(name, self.titles, f"Player {seat + 1}").classes(f"qr-seat qr-{name}")
-        clock = self.setup["clock"].split(":")[0]
+        clock = self.setup["clock"].partition(":")[0]
         shell.dropdown(TIMES, clock, "Clock", lambda event: self.choose("clock", event.value)).classes("qr-times")
 
     def _set_delay(self, event: events.ValueChangeEventArguments) -> None:
@@ -192,10 +182,8 @@ class QuoridorPage(GamePage[QuoridorMatch]):
 
         typed.on("keydown.enter", play_typed)
         with ui.expansion("Position and game as text", icon="content_paste").classes("w-full qr-texts"):
-            text = ui.textarea(placeholder="paste moves such as e2 e8 e3 e3h, a saved game or a position").props(
-                "outlined dense"
-            )
-            text.classes("w-full qr-text")
+            text = ui.textarea(placeholder="paste moves such as e2 e8 e3 e3h, a saved game or a position")
+            text.props("outlined dense").classes("w-full qr-text")
 
             def copy(words: str) -> None:
                 text.value = words
@@ -390,7 +378,8 @@ class QuoridorPage(GamePage[QuoridorMatch]):
             self.variations.remove(moves)
             await self.leave_variation()
         else:
-            await self._changed_by_user()
+            self.paused = self.watching
+            await self.changed()
 
     async def load(self, text: str) -> None:
         await self.ready.wait()
@@ -398,8 +387,8 @@ class QuoridorPage(GamePage[QuoridorMatch]):
         match.read(text)  # refuses a text that cannot be read before the present game is left
         self._forget()
         self.leave()
-        self.match = match
-        await self._changed_by_user()
+        self.match, self.paused = match, self.watching
+        await self.changed()
 
     async def new_game(self) -> None:
         await self.ready.wait()
@@ -412,11 +401,6 @@ class QuoridorPage(GamePage[QuoridorMatch]):
         self.review_panel.reset()
         self.setup["clock"] = self.setup["clock"].partition(":")[0]  # the whole time
         self.time.begin(self.setup["clock"])
-
-    async def _changed_by_user(self) -> None:
-        """Show a change by the user; a match of two agents is paused."""
-        self.paused = self.watching
-        await self.changed()
 
     def cancel_decisions(self) -> None:
         super().cancel_decisions()
