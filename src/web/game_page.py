@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -19,7 +19,7 @@ from . import shell
 from .clickable import Pick, parse_id
 from .event_loop import Busy
 from .match import Match
-from .match_panel import HistoryBar, Result, StatusBox, result_for
+from .match_panel import HistoryBar, Result, StatusBox, Work, result_for
 from .players import YOU, AgentCache, Player, chosen
 from .saved_games import DAMAGED, GameStore, SavedGame
 from .services import Services
@@ -65,6 +65,7 @@ class GamePage(Generic[AnyMatch]):
 
     path = ""  # of the page
     seats: tuple[str, ...] = ()  # the choices that name the players, by seat
+    reply_delay, watching_delay = 0.0, 0.7  # seconds before an agent moves: after a person, and after another agent
     match: AnyMatch
     agents: AgentCache
     rng: np.random.Generator  # for new games and agents, see `agent_rng`
@@ -82,10 +83,7 @@ class GamePage(Generic[AnyMatch]):
         self._can_save = services.games is not None
         self.ply: int | None = None  # the ply shown; None: the latest
         self.token = CancellationToken()  # of the decisions in progress; replaced when the match changes
-        self.shortcuts: dict[str, Callable[[], Awaitable[None] | None]] = {
-            "[": lambda: self.look_by(-1),
-            "]": lambda: self.look_by(1),
-        }
+        self.shortcuts: dict[str, Work] = {"[": lambda: self.look_by(-1), "]": lambda: self.look_by(1)}
         self._dropdowns: dict[str, ui.select] = {}
         self._read_choices(saved.setup if saved else query)
         self.client = ui.context.client
@@ -200,9 +198,8 @@ class GamePage(Generic[AnyMatch]):
             file.key = games.save(game, file.key)
 
         self._saved_content, self._revision, file.writes = content, revision, file.writes + 1
-        asyncio.get_running_loop().run_in_executor(games.writer, write).add_done_callback(
-            partial(self._after_save, games, file, game)
-        )
+        written = asyncio.get_running_loop().run_in_executor(games.writer, write)
+        written.add_done_callback(partial(self._after_save, games, file, game))
 
     def _after_save(self, games: GameStore, file: MatchFile, game: SavedGame, written: asyncio.Future[None]) -> None:
         """Show the address of the match after a write, unless the match was left meanwhile."""
@@ -417,11 +414,6 @@ class GamePage(Generic[AnyMatch]):
 
     # Moves
 
-    @property
-    def delay(self) -> float:
-        """Seconds between the decision of an agent and its move."""
-        return 0.0
-
     def cancel_decisions(self) -> None:
         """Cancel the decisions in progress; one that cannot be stopped is ignored."""
         self.token.cancel()
@@ -452,7 +444,7 @@ class GamePage(Generic[AnyMatch]):
                 if token is self.token:
                     raise
                 return  # it is not needed any more
-            await asyncio.sleep(self.delay)
+            await asyncio.sleep(self.reply_delay if self.human_seats else self.watching_delay)
             if token is not self.token:
                 return
             self.match.play(action, note)

@@ -25,7 +25,7 @@ BLUE, VERMILLION, PURPLE, GRAY = "#0072B2", "#D55E00", "#CC79A7", "#8A8F98"
 THEME_COOKIE = "theme"
 SEARCHED = 20  # options of a list above which it can be searched
 
-_ARROWS = "ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"
+ARROWS = {"ArrowUp": (0, -1), "ArrowDown": (0, 1), "ArrowLeft": (-1, 0), "ArrowRight": (1, 0)}  # right and down
 
 
 class Link(NamedTuple):
@@ -77,19 +77,14 @@ def frame(title: str, page: PageEntry | None = None) -> Iterator[None]:
                 ui.button("No, thanks").props("flat no-caps").classes("decline")
             ui.context.client.on_connect(lambda: ui.run_javascript(f"offerRules({json.dumps(page.path)})"))
         if page and PREPARATION.is_needed_by(page):
-            _show_progress(page)
+            progress = ui.label(PREPARATION.progress).classes("lab-progress").props("role=status")
+
+            def update_progress() -> None:
+                timer.active = PREPARATION.is_needed_by(page)
+                progress.text = PREPARATION.progress if timer.active else ""
+
+            timer = ui.timer(1.0, update_progress)
         yield
-
-
-def _show_progress(page: PageEntry) -> None:
-    """Show what is being prepared until the page is."""
-    label = ui.label(PREPARATION.progress).classes("lab-progress").props("role=status")
-
-    def update() -> None:
-        timer.active = PREPARATION.is_needed_by(page)
-        label.text = PREPARATION.progress if timer.active else ""
-
-    timer = ui.timer(1.0, update)
 
 
 def _add_rules_button(page: PageEntry) -> ui.dialog:
@@ -255,7 +250,7 @@ def prevent_scrolling(*keys: str, ignored: Sequence[str] = ("input", "select", "
 
     The default are the elements that `ui.keyboard` ignores; a focused button always reads space.
     """
-    arguments = json.dumps([*_ARROWS, *keys]), json.dumps(", ".join(ignored))
+    arguments = json.dumps([*ARROWS, *keys]), json.dumps(", ".join(ignored))
     ui.run_javascript(f"preventScrolling({', '.join(arguments)})")
 
 

@@ -23,12 +23,6 @@ ABBREVIATIONS = {
     "Sv": "save: what the die must show to undo a wound; after the slash, a save that armor penetration cannot lower",
     "OC": "objective control: the side with more of it on an objective holds it",
 }
-PROMPTS = {
-    "move": "choose a hex to move to, or wait",
-    "shoot": "choose a target to shoot, or wait",
-    "charge": "choose a target to charge, or wait",
-    "fight": "choose a target to fight, or wait",
-}
 
 
 class Voice(NamedTuple):
@@ -82,8 +76,8 @@ def headline(match: DeploymentMatch, state: GameState, unit: str | None) -> str:
         return f"Player {player} deploys" + (f": {asked}" if agent is None else "")
     if state.active_unit_id is None:
         return f"Player {player}" + (": choose one of your units on a marked hex" if agent is None else "")
-    asked = f": {PROMPTS[state.phase]}" if agent is None else ""
-    return f"Player {player}, {state.active_unit_id}{asked}"
+    choice = "a hex to move to" if state.phase == "move" else f"a target to {state.phase}"
+    return f"Player {player}, {state.active_unit_id}" + (f": choose {choice}, or wait" if agent is None else "")
 
 
 def result_text(match: DeploymentMatch, state: GameState) -> str:

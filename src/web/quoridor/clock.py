@@ -65,7 +65,7 @@ class ClockPanel:
 
     def begin(self, choice: str) -> None:
         """Begin with the clocks of a choice; see `read_clock`."""
-        self._total, self._clock = choice.partition(":")[0], read_clock(choice)
+        self.total, self._clock = choice.partition(":")[0], read_clock(choice)  # total: the choice of a whole game
         self.loser: int | None = None  # the seat whose time is over
         self._show(None)
 
@@ -88,7 +88,7 @@ class ClockPanel:
     def choice(self) -> str:
         """The choice with the times that are left."""
         clock, now = self._clock, time.monotonic()
-        return ":".join([self._total, *(f"{clock.left(seat, now):.1f}" for seat in (0, 1) if clock)])
+        return ":".join([self.total, *(f"{clock.left(seat, now):.1f}" for seat in (0, 1) if clock)])
 
     def _show(self, running: int | None) -> None:
         self._row.set_visibility(self._clock is not None)

@@ -8,6 +8,7 @@ from nicegui import ui
 from ...envs.quoridor.search.evaluation import FACTORS
 from .. import shell
 from ..clickable import HANDLERS, Clickable, Pick, parse_pick
+from ..match_panel import Work
 
 FULL = 60  # the weighted factor that fills half of the bar
 MEANINGS = {
@@ -83,7 +84,7 @@ def move_list(names: Sequence[str], first_ply: int, shown: int, signs: Sequence[
     return f'<div class="qr-moves">{"".join(rounds)}</div>'
 
 
-def add_button(title: str, icon: str, work: Callable[[], Awaitable[None] | None]) -> ui.button:
+def add_button(title: str, icon: str, work: Work) -> ui.button:
     button = ui.button(title, icon=icon, on_click=work)
     return button.props("outline").classes(f"qr-do-{icon.replace('_', '-')}")
 
@@ -91,9 +92,7 @@ def add_button(title: str, icon: str, work: Callable[[], Awaitable[None] | None]
 class ThinkingRow:
     """The line about an agent that thinks for long, with buttons to end it."""
 
-    def __init__(
-        self, move_now: Callable[[], None], cancel: Callable[[], Awaitable[None]], resume: Callable[[], Awaitable[None]]
-    ) -> None:
+    def __init__(self, move_now: Work, cancel: Work, resume: Work) -> None:
         with ui.row(wrap=False).classes("w-full items-center qr-thinking-row") as self._row:
             self._words = ui.label().classes("faint grow qr-thinking").props("role=status")
             self._move_now = add_button("Move now", "fast_forward", move_now)
