@@ -121,7 +121,6 @@ class NewGame:
             field.set_options(_options(key, field.value) | trained)
 
     def again(self) -> None:
-        """Restart with the same choices."""
         ui.navigate.to(self.current.address)
 
     def _start(self) -> None:

@@ -53,7 +53,6 @@ async def build(services: Services, request: Request) -> None:
 
 
 def prepare(services: Services) -> None:
-    """Load the compiled engine."""
     game, players = _game_and_players(services)
     load_engine(game, AgentCache(services, game, players))
 

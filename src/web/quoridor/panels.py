@@ -7,7 +7,7 @@ from nicegui import ui
 
 from ...envs.quoridor.search.evaluation import FACTORS
 from .. import shell
-from ..clickable import HANDLERS, Clickable, Pick, parse_pick
+from ..clickable import HANDLERS, Clickable, OnPick, parse_pick
 from ..match_panel import Work
 
 FULL = 60  # the weighted factor that fills half of the bar
@@ -26,9 +26,7 @@ class Board(Clickable):
 
     handlers = HANDLERS | {"click": "wallDrag.click"}
 
-    def __init__(
-        self, on_pick: Callable[[Pick], Awaitable[None] | None], on_drop: Callable[[str], Awaitable[None]]
-    ) -> None:
+    def __init__(self, on_pick: OnPick, on_drop: Callable[[str], Awaitable[None]]) -> None:
         ui.run_javascript(shell.asset(__package__, "drag.js"))
         super().__init__("", on_pick)
         self.on("pointerdown", js_handler="e => wallDrag.take(e)")

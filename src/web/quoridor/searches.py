@@ -53,8 +53,6 @@ def from_search(info: Mapping[str, Any], mover: int) -> Evaluation:
 
 @runtime_checkable
 class SearchingAgent(Protocol):
-    """An agent that evaluates positions by a search."""
-
     evaluation: SearcherConfig
 
 

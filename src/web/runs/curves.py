@@ -55,7 +55,6 @@ def columns_of(metrics: Iterable[str]) -> list[str]:
 
 
 def metric_names(runs: Mapping[str, Metrics]) -> list[str]:
-    """Return the names of all metrics logged by any of the runs."""
     return sorted({name for metrics in runs.values() for name in metrics.names} - {"step", ""})
 
 

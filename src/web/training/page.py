@@ -190,8 +190,6 @@ class JobCard:
 
 
 class Confirmation:
-    """A dialog that asks before something is done."""
-
     def __init__(self) -> None:
         with ui.dialog() as self._dialog, ui.card().classes("t-confirm"):
             self._question = ui.label().classes("headline")
