@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from ...envs.quoridor.notation import COLUMNS, cell_name, move_name, standing
+from ...envs.quoridor.notation import COLUMNS, cell_name, move_name, parse_move, standing
 from ...envs.quoridor.rules import Position
 
 PLAYERS = ("first", "second")  # CSS classes
@@ -208,10 +208,9 @@ def _pawns(geometry: BoardGeometry, position: Position, marks: Marks) -> Iterato
 
 def _hints(geometry: BoardGeometry, position: Position, marks: Marks) -> Iterator[str]:
     """Yield the best moves by rank, lower ranks fainter: arrows for the pawn, and walls."""
-    moves = {move_name(geometry.size, move): move for move in range(geometry.size**2 + 2 * (geometry.size - 1) ** 2)}
     origin = geometry.cell(position.pawns[position.ply % 2]).center
     for rank, name in reversed(list(enumerate(marks.hints, start=1))):
-        move = moves[name]
+        move = parse_move(geometry.size, name)
         is_wall = move >= geometry.size**2
         x, y = (geometry.wall(move) if is_wall else geometry.cell(move)).center
         yield f'<g class="hint" opacity="{max(0.35, 1.15 - 0.2 * rank):g}">'
