@@ -77,14 +77,11 @@ async def _build(page: PageEntry, services: Services, request: Request) -> None:
         content.set_visibility(True)
 
 
-def is_unexpected(record: logging.LogRecord) -> bool:
-    """Whether a log record is of no error that a page shows to its user."""
-    return record.exc_info is None or not isinstance(record.exc_info[1], UserError)
-
-
 def add_error_pages() -> None:
     """Replace the error pages of the framework by ones with the navigation, and log no error that a page shows."""
-    logging.getLogger("nicegui").addFilter(is_unexpected)
+    logging.getLogger("nicegui").addFilter(
+        lambda record: record.exc_info is None or not isinstance(record.exc_info[1], UserError)
+    )
 
     async def not_found(request: Request, error: Exception) -> Response:
         endpoint = request.scope.get("endpoint")

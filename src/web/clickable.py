@@ -23,12 +23,15 @@ class Pick(NamedTuple):
     button: str  # left or right, or touch on a board that handles touch separately
 
 
+OnPick = Callable[[Pick], Awaitable[None] | None]
+
+
 class Clickable(ui.html):
     """Parts to click have a `data-id`. `on_pick` is called with the picked part."""
 
     handlers = HANDLERS
 
-    def __init__(self, svg: str, on_pick: Callable[[Pick], Awaitable[None] | None]) -> None:
+    def __init__(self, svg: str, on_pick: OnPick) -> None:
         super().__init__(svg, sanitize=False)
         self._shown = split(svg)
         self.classes("drawing")
@@ -67,7 +70,6 @@ def split(svg: str) -> Parts:
 
 
 def parse_pick(message: object) -> Pick:
-    """Parse a message of the browser."""
     match message:
         case [str(part), str(button)] if len(part) < 100:
             require(button in (LEFT, RIGHT, TOUCH), "unknown mouse button")

@@ -46,17 +46,13 @@ def find(folders: Sequence[Path]) -> Iterator[RunPath]:
                 if (path / "config.yaml").is_file():
                     yield run_in(folder, path)
                 else:
-                    pending += [
-                        entry
-                        for entry in path.iterdir()
-                        if entry.is_dir() and not entry.is_symlink() and not entry.name.startswith((".", "__"))
-                    ]
+                    entries = [entry for entry in path.iterdir() if not entry.name.startswith((".", "__"))]
+                    pending += [entry for entry in entries if entry.is_dir() and not entry.is_symlink()]
             except OSError:  # deleted meanwhile, or not readable
                 continue
 
 
 def run_in(folder: Path, path: Path) -> RunPath:
-    """Return the run of a directory in a folder of runs."""
     return RunPath("/".join((folder.name, *path.relative_to(folder).parts)), path, folder)
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -19,7 +19,7 @@ from . import shell
 from .clickable import Pick, parse_id
 from .event_loop import Busy
 from .match import Match
-from .match_panel import HistoryBar, Result, StatusBox, result_for
+from .match_panel import HistoryBar, Result, StatusBox, Work, result_for
 from .players import YOU, AgentCache, Player, chosen
 from .saved_games import DAMAGED, GameStore, SavedGame
 from .services import Services
@@ -65,6 +65,7 @@ class GamePage(Generic[AnyMatch]):
 
     path = ""  # of the page
     seats: tuple[str, ...] = ()  # the choices that name the players, by seat
+    reply_delay, watching_delay = 0.0, 0.7  # seconds before an agent moves: after a person, and after another agent
     match: AnyMatch
     agents: AgentCache
     rng: np.random.Generator  # for new games and agents, see `agent_rng`
@@ -82,10 +83,7 @@ class GamePage(Generic[AnyMatch]):
         self._can_save = services.games is not None
         self.ply: int | None = None  # the ply shown; None: the latest
         self.token = CancellationToken()  # of the decisions in progress; replaced when the match changes
-        self.shortcuts: dict[str, Callable[[], Awaitable[None] | None]] = {
-            "[": lambda: self.look_by(-1),
-            "]": lambda: self.look_by(1),
-        }
+        self.shortcuts: dict[str, Work] = {"[": lambda: self.look_by(-1), "]": lambda: self.look_by(1)}
         self._dropdowns: dict[str, ui.select] = {}
         self._read_choices(saved.setup if saved else query)
         self.client = ui.context.client
@@ -139,7 +137,6 @@ class GamePage(Generic[AnyMatch]):
 
     @property
     def titles(self) -> dict[str, str]:
-        """The titles of the players by key."""
         return {key: player.title for key, player in self.players.items()}
 
     # Address
@@ -201,9 +198,8 @@ class GamePage(Generic[AnyMatch]):
             file.key = games.save(game, file.key)
 
         self._saved_content, self._revision, file.writes = content, revision, file.writes + 1
-        asyncio.get_running_loop().run_in_executor(games.writer, write).add_done_callback(
-            partial(self._after_save, games, file, game)
-        )
+        written = asyncio.get_running_loop().run_in_executor(games.writer, write)
+        written.add_done_callback(partial(self._after_save, games, file, game))
 
     def _after_save(self, games: GameStore, file: MatchFile, game: SavedGame, written: asyncio.Future[None]) -> None:
         """Show the address of the match after a write, unless the match was left meanwhile."""
@@ -291,7 +287,6 @@ class GamePage(Generic[AnyMatch]):
 
     @property
     def player_keys(self) -> list[str]:
-        """The keys of the players, by seat."""
         return [self.setup[name] for name in self.seats]
 
     @property
@@ -314,12 +309,10 @@ class GamePage(Generic[AnyMatch]):
 
     @property
     def mover(self) -> str:
-        """The title of the player whose turn it is."""
         return self.players[self.player_keys[self.match.seat]].title
 
     @property
     def result(self) -> Result | None:
-        """The result of a match that is over."""
         if self.match.is_aborted:
             return Result("Nobody wins", "even", "The game was aborted.")
         if self.match.outcome is None:
@@ -395,7 +388,6 @@ class GamePage(Generic[AnyMatch]):
 
     @property
     def state(self) -> Any:
-        """The state shown."""
         return self.match.at(self.now)
 
     @property
@@ -422,11 +414,6 @@ class GamePage(Generic[AnyMatch]):
 
     # Moves
 
-    @property
-    def delay(self) -> float:
-        """Seconds between the decision of an agent and its move."""
-        return 0.0
-
     def cancel_decisions(self) -> None:
         """Cancel the decisions in progress; one that cannot be stopped is ignored."""
         self.token.cancel()
@@ -436,13 +423,7 @@ class GamePage(Generic[AnyMatch]):
         """Reset what belongs to the previous position."""
         self.cancel_decisions()
         self.ply = None
-        self.clear_refusal()
-
-    def clear_refusal(self) -> None:
-        """Remove the message about a move that was refused."""
-        line = shell.message_line(self.client)
-        if line is not None:
-            line.clear_refusal()
+        self.status.message.clear_refusal()
 
     async def changed(self, moved: bool = False) -> None:
         """Show the match after a change, then let agents move."""
@@ -463,7 +444,7 @@ class GamePage(Generic[AnyMatch]):
                 if token is self.token:
                     raise
                 return  # it is not needed any more
-            await asyncio.sleep(self.delay)
+            await asyncio.sleep(self.reply_delay if self.human_seats else self.watching_delay)
             if token is not self.token:
                 return
             self.match.play(action, note)
@@ -487,7 +468,6 @@ class GamePage(Generic[AnyMatch]):
         return decision.action, decision.info
 
     def agent_rng(self) -> np.random.Generator:
-        """Return the generator of the next decision of an agent."""
         return self.rng
 
     async def play(self, action: int) -> None:

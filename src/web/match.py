@@ -93,7 +93,6 @@ class Match(Generic[State, Move, Note]):
 
     @property
     def seat(self) -> int:
-        """The seat to move."""
         return self.game.to_move(self.state)
 
     @property
@@ -134,15 +133,11 @@ class Match(Generic[State, Move, Note]):
 
     def take_back(self) -> None:
         """Undo up to the latest move of a person, or one move if only agents play."""
-        if not self.moves:
-            raise UserError("there is no move to take back")
+        require(bool(self.moves), "there is no move to take back")
         seats = [self.game.to_move(self.at(ply)) for ply in range(len(self.moves))]
-        kept = max(
-            (ply for ply, seat in enumerate(seats) if seat in self.human_seats or not self.human_seats), default=None
-        )
-        if kept is None:
-            raise UserError(self.no_move_message)
-        self.cut(kept)
+        own = [ply for ply, seat in enumerate(seats) if seat in self.human_seats or not self.human_seats]
+        require(bool(own), self.no_move_message)
+        self.cut(own[-1])
 
     def names(self) -> list[str]:
         """Return the moves in the notation of the game, or as numbers if it has none."""

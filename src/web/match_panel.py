@@ -43,7 +43,7 @@ class StatusBox(ui.element):
                 self._words = ui.label().classes("headline grow").props("role=status")
                 self.busy = Busy()
             self.note = ui.label().classes("faint note")
-            shell.MessageLine()
+            self.message = shell.MessageLine()
         self._playing = False  # a match that goes on was shown
 
     def show(self, words: str, note: str = "", result: Result | None = None) -> None:
@@ -87,9 +87,8 @@ class HistoryBar(ui.row):
 class HintButton(ui.button):
     """Asks for a hint; while one is searched for, it cancels the search."""
 
-    def __init__(self, ask: Work, title: str, cancel_title: str) -> None:
-        super().__init__(title, icon="lightbulb", on_click=ask)
-        self._titles = title, cancel_title
+    def __init__(self, ask: Work) -> None:
+        super().__init__("Hint", icon="lightbulb", on_click=ask)
         self._search: asyncio.Task[Any] | None = None  # that the page is waiting for
 
     @property
@@ -100,7 +99,7 @@ class HintButton(ui.button):
         """Return what a search finds, which stops no other work; raise `CancelledError` if it is cancelled."""
         token = CancellationToken()
         search = self._search = asyncio.create_task(begin(token))
-        self.text, self.icon = self._titles[1], "close"
+        self.text, self.icon = "Cancel", "close"
         try:
             found = await search
             if search is not self._search:  # cancelled after it had ended
@@ -117,4 +116,4 @@ class HintButton(ui.button):
             self._search.cancel()
             self._search = None
             if not self.is_deleted:
-                self.text, self.icon = self._titles[0], "lightbulb"
+                self.text, self.icon = "Hint", "lightbulb"

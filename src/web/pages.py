@@ -19,8 +19,6 @@ GENERIC = f"{__package__}.generic"
 
 
 class Rule(NamedTuple):
-    """A rule of a game, as a picture and a sentence."""
-
     svg: str
     text: str
 

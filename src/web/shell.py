@@ -11,7 +11,7 @@ from importlib.resources import files
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from nicegui import Client, events, ui
+from nicegui import events, ui
 
 from ..core.errors import UserError
 from .pages import PREPARATION, PageEntry, discover
@@ -25,7 +25,7 @@ BLUE, VERMILLION, PURPLE, GRAY = "#0072B2", "#D55E00", "#CC79A7", "#8A8F98"
 THEME_COOKIE = "theme"
 SEARCHED = 20  # options of a list above which it can be searched
 
-_ARROWS = "ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"
+ARROWS = {"ArrowUp": (0, -1), "ArrowDown": (0, 1), "ArrowLeft": (-1, 0), "ArrowRight": (1, 0)}  # right and down
 
 
 class Link(NamedTuple):
@@ -77,23 +77,17 @@ def frame(title: str, page: PageEntry | None = None) -> Iterator[None]:
                 ui.button("No, thanks").props("flat no-caps").classes("decline")
             ui.context.client.on_connect(lambda: ui.run_javascript(f"offerRules({json.dumps(page.path)})"))
         if page and PREPARATION.is_needed_by(page):
-            _show_progress(page)
+            progress = ui.label(PREPARATION.progress).classes("lab-progress").props("role=status")
+
+            def update_progress() -> None:
+                timer.active = PREPARATION.is_needed_by(page)
+                progress.text = PREPARATION.progress if timer.active else ""
+
+            timer = ui.timer(1.0, update_progress)
         yield
 
 
-def _show_progress(page: PageEntry) -> None:
-    """Show what is being prepared until the page is."""
-    label = ui.label(PREPARATION.progress).classes("lab-progress").props("role=status")
-
-    def update() -> None:
-        timer.active = PREPARATION.is_needed_by(page)
-        label.text = PREPARATION.progress if timer.active else ""
-
-    timer = ui.timer(1.0, update)
-
-
 def _add_rules_button(page: PageEntry) -> ui.dialog:
-    """Add a button that opens the rules."""
     with ui.dialog() as dialog, ui.card().classes("lab-rules-card"):
         with ui.row().classes("w-full items-center no-wrap"):
             ui.label(f"{page.title} in three pictures").classes("headline grow").props("role=heading aria-level=2")
@@ -151,7 +145,8 @@ class MessageLine(ui.element):
         with self:
             self._words = ui.label()
             self._link = ui.link()
-        self.reset()
+        self._link.set_visibility(False)
+        self._refusal = False
 
     def show(self, message: str, link: Link | None) -> None:
         self._refusal = link is None
@@ -161,23 +156,15 @@ class MessageLine(ui.element):
             self._link.text, self._link.props["href"] = link.text, link.target
         self.classes(remove="refusal", add="refusal" if self._refusal else None)
 
-    def reset(self) -> None:
-        self._refusal, self._words.text = False, ""
-        self._link.set_visibility(False)
-
     def clear_refusal(self) -> None:
-        if self._refusal:
-            self.reset()
-
-
-def message_line(client: Client) -> MessageLine | None:
-    """Return the message line of a page, if it has one."""
-    return next((element for element in client.elements.values() if isinstance(element, MessageLine)), None)
+        if self._refusal:  # which has no link
+            self._refusal, self._words.text = False, ""
 
 
 def notify(message: str, link: Link | None = None) -> None:
     """Show a message, such as an error, in the line of the page; the part that was clicked shakes."""
-    line = message_line(ui.context.client)
+    elements = ui.context.client.elements.values()
+    line = next((element for element in elements if isinstance(element, MessageLine)), None)
     if line is None:
         ui.notify(message, type="warning", position="top", multi_line=True, close_button="ok", timeout=6000)
         return
@@ -263,7 +250,7 @@ def prevent_scrolling(*keys: str, ignored: Sequence[str] = ("input", "select", "
 
     The default are the elements that `ui.keyboard` ignores; a focused button always reads space.
     """
-    arguments = json.dumps([*_ARROWS, *keys]), json.dumps(", ".join(ignored))
+    arguments = json.dumps([*ARROWS, *keys]), json.dumps(", ".join(ignored))
     ui.run_javascript(f"preventScrolling({', '.join(arguments)})")
 
 

@@ -36,8 +36,6 @@ class Advice(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """An action with its probability."""
-
     probability: float
     words: str  # completes "It would"
     at: Hex | None  # the hex that it means; None: wait, pass
@@ -234,7 +232,6 @@ class AdvicePanel:
 
 
 def as_html(suggestion: Suggestion) -> str:
-    """Return the sentence and the list of the most probable choices."""
     items = "".join(
         f'<li><i aria-hidden="true">{rank}</i><span>{escape(choice.words[0].upper() + choice.words[1:])}</span>'
         f'<b>{choice.probability:.0%}</b><div class="bar" style="width:{max(choice.probability, 0.01):.0%}"></div></li>'

@@ -63,8 +63,6 @@ BODIES = {1: '<circle class="body" r="16.5"/>', 2: '<rect class="body" x="-15" y
 
 
 class Marks(NamedTuple):
-    """Marks on a position."""
-
     candidates: Collection[Hex] = ()  # legal hexes of the unit
     unit: str | None = None  # the unit that acts
     cursor: Hex | None = None

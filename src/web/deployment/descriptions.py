@@ -23,17 +23,9 @@ ABBREVIATIONS = {
     "Sv": "save: what the die must show to undo a wound; after the slash, a save that armor penetration cannot lower",
     "OC": "objective control: the side with more of it on an objective holds it",
 }
-PROMPTS = {
-    "move": "choose a hex to move to, or wait",
-    "shoot": "choose a target to shoot, or wait",
-    "charge": "choose a target to charge, or wait",
-    "fight": "choose a target to fight, or wait",
-}
 
 
 class Voice(NamedTuple):
-    """How a player is named."""
-
     name: str
     owner: str
     s: str  # ending of its verbs
@@ -49,7 +41,6 @@ AT = r"\((\d+), (\d+)\)"
 
 
 def status(match: DeploymentMatch, state: GameState) -> str:
-    """Return the status line: both scores, round and phase."""
     chips = "".join(f'<span class="chip{" on" * (phase == state.phase)}">{phase}</span>' for phase in PHASES)
     when = f"round {state.round} of {state.world.settings.rounds}" if state.round else "before round 1"
     return (
@@ -85,8 +76,8 @@ def headline(match: DeploymentMatch, state: GameState, unit: str | None) -> str:
         return f"Player {player} deploys" + (f": {asked}" if agent is None else "")
     if state.active_unit_id is None:
         return f"Player {player}" + (": choose one of your units on a marked hex" if agent is None else "")
-    asked = f": {PROMPTS[state.phase]}" if agent is None else ""
-    return f"Player {player}, {state.active_unit_id}{asked}"
+    choice = "a hex to move to" if state.phase == "move" else f"a target to {state.phase}"
+    return f"Player {player}, {state.active_unit_id}" + (f": choose {choice}, or wait" if agent is None else "")
 
 
 def result_text(match: DeploymentMatch, state: GameState) -> str:
@@ -102,7 +93,6 @@ def result_text(match: DeploymentMatch, state: GameState) -> str:
 
 
 def legend() -> str:
-    """Return what the signs and colors of the board mean."""
     hexagon = (
         '<svg class="dp-badge dp-ground" viewBox="-22 -20 44 40"><g class="field {}"><path d="M-20 0{}"/></g></svg>'
     )
@@ -142,7 +132,6 @@ def _die(value: int, good: bool) -> str:
 
 
 def unit_table(state: GameState, player: int) -> str:
-    """Return the `UnitStatusTable` of a player."""
     rows = []
     for unit in state.units.values():
         if unit.player != player:
@@ -177,7 +166,6 @@ def _condition(state: GameState, unit: Unit) -> str:
 
 
 def weapons(unit: Unit) -> str:
-    """Return the weapons of a unit on one line."""
     words = [f"{unit.profile.name}, {unit.profile.points} points"]
     for kind, arm in (("range", unit.profile.ranged), ("melee", unit.profile.melee)):
         if arm is not None:
@@ -187,7 +175,6 @@ def weapons(unit: Unit) -> str:
 
 
 def unit_card(unit: Unit, owner: str) -> str:
-    """Return the card of a unit, in full words."""
     profile = unit.profile
     save = f"save {profile.save}+" + (f", invulnerable {profile.invulnerable}+" if profile.invulnerable else "")
     values = (f"moves {profile.move} hexes", f"toughness {profile.toughness}", save, f"control {profile.control}")

@@ -21,8 +21,6 @@ METHODS = ("play", "deploy_unit", "undeploy_unit", "confirm_deployment", "pass_d
 
 
 class Seat(NamedTuple):
-    """The player of one side."""
-
     name: str
     agent: Agent | None  # None: a person
     rng: np.random.Generator
@@ -71,7 +69,6 @@ class DeploymentMatch(Match[GameState, Command, StepReport]):
 
     @property
     def reports(self) -> list[StepReport]:
-        """The description of each step."""
         return cast(list[StepReport], self.notes)
 
     @property
@@ -163,7 +160,6 @@ class DeploymentMatch(Match[GameState, Command, StepReport]):
         return None
 
     def take_back(self) -> None:
-        """Undo the latest step of a person."""
         refusal = self.why_not_take_back()
         require(refusal is None, refusal or "")
         self.cut(len(self.moves) - 1)

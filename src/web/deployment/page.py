@@ -32,7 +32,6 @@ from .panels import KEYS, Log, NewGame, Roster
 
 Option = TypeVar("Option")
 
-ARROWS = {"ArrowUp": (0, -1), "ArrowDown": (0, 1), "ArrowLeft": (-1, 0), "ArrowRight": (1, 0)}
 SPEEDS = {1.2: "slow", 0.5: "normal", 0.15: "fast", 0.03: "blitz"}  # seconds per step
 BLITZ, BLITZ_STEPS = 0.05, 8  # below this pace (seconds), several steps per redraw
 POLL_SECONDS = 0.02  # while an agent that is cancelled still decides
@@ -174,9 +173,8 @@ class DeploymentPage(GamePage[DeploymentMatch]):
     def headline(self) -> str:
         if self.ply is None and self.result is not None:
             return self.result.words
-        return descriptions.address_player(
-            descriptions.headline(self.match, self.state, self.acting), self.match.human_seats
-        )
+        words = descriptions.headline(self.match, self.state, self.acting)
+        return descriptions.address_player(words, self.match.human_seats)
 
     def refresh(self, is_new: bool = False) -> None:
         """Show the match after a change, and choose the next unit to place."""
@@ -281,7 +279,6 @@ class DeploymentPage(GamePage[DeploymentMatch]):
 
     @property
     def acting(self) -> str | None:
-        """The unit to act."""
         return self.unit if self.state.phase == "deployment" else self.state.active_unit_id
 
     @property
@@ -304,7 +301,7 @@ class DeploymentPage(GamePage[DeploymentMatch]):
             yield
         except UserError as error:
             raise UserError(worded(str(error))) from error
-        self.clear_refusal()
+        self.status.message.clear_refusal()
         self.refresh(is_new)
 
     def act(self, step: Callable[[], Command]) -> None:
@@ -450,8 +447,8 @@ class DeploymentPage(GamePage[DeploymentMatch]):
         """Handle a key event of the page script; `board`: the board has the focus."""
         match message:
             case {"key": str(name), "board": bool(on_board)}:
-                if name in ARROWS:
-                    self._arrow(*ARROWS[name], on_board)
+                if name in shell.ARROWS:
+                    self._arrow(*shell.ARROWS[name], on_board)
                 else:
                     await self.press(name.lower() if len(name) == 1 else name)
 

@@ -105,11 +105,8 @@ class NewGame:
                 .classes("w-full")
                 for key, (label, _) in CHOICES.items()
             }
-            self._fields["seed"] = (
-                ui.input("Seed of the dice, random if empty", value=current.seed)
-                .props('outlined dense data-field="seed"')
-                .classes("w-full")
-            )
+            seed = ui.input("Seed of the dice, random if empty", value=current.seed).classes("w-full")
+            self._fields["seed"] = seed.props('outlined dense data-field="seed"')
             with ui.row().classes("w-full justify-end"):
                 self._busy = Busy()
                 ui.button("Cancel", on_click=self._dialog.close).props("flat")
@@ -124,7 +121,6 @@ class NewGame:
             field.set_options(_options(key, field.value) | trained)
 
     def again(self) -> None:
-        """Restart with the same choices."""
         ui.navigate.to(self.current.address)
 
     def _start(self) -> None:

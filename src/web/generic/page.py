@@ -23,7 +23,6 @@ from ..services import Services, finished_runs
 GameMatch = SeededMatch[Any, int, Mapping[str, Any]]
 SEATS = ("first", "second")
 DEFAULTS = {"first": YOU, "second": "random"}
-WATCHING, REPLY = 0.7, 0.2  # seconds before an agent moves: if only agents play, and in reply to a person
 
 
 async def build(services: Services, request: Request) -> None:
@@ -59,6 +58,8 @@ def fitting_players(services: Services, game: Game) -> dict[str, Player]:
 
 
 class GenericPage(GamePage[GameMatch]):
+    reply_delay = 0.2
+
     def __init__(self, visit: Visit, path: str, game: Game, players: Mapping[str, Player]) -> None:
         self.game, self.seats, self.path = game, SEATS[: game.players], path
         super().__init__(visit, players, {name: DEFAULTS[name] for name in self.seats})
@@ -81,10 +82,6 @@ class GenericPage(GamePage[GameMatch]):
     def new_match(self) -> GameMatch:
         self.rng = self.services.rng()
         return SeededMatch(self.game, self.rng, self.human_seats)
-
-    @property
-    def delay(self) -> float:
-        return REPLY if self.human_seats else WATCHING
 
     async def pick_move(self, pick: Pick) -> None:
         if pick.button != LEFT or self.match.is_over or self.ply is not None:
@@ -121,6 +118,5 @@ def move_list(match: GameMatch, now: int) -> str:
 
 
 def _buttons(kind: str, rows: Sequence[tuple[str, str, str]]) -> str:
-    """Return buttons from their ids, classes and texts, as HTML."""
     buttons = (f'<button data-id="{key}" class="{style}">{escape(text)}</button>' for key, style, text in rows)
     return f'<div class="{kind}">{"".join(buttons)}</div>'

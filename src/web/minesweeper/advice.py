@@ -35,7 +35,6 @@ def players_of(runs: list[FinishedRun]) -> dict[str, Player]:
 
 
 def odds_sources(players: Mapping[str, Player]) -> dict[str, str]:
-    """Return the titles of the sources of mine probabilities, by key."""
     networks = {key: player.title for key, player in players.items() if player.run is not None}
     return {NONE: "hidden", EXACT: "exact", **networks}
 
@@ -144,7 +143,6 @@ class Mistake(NamedTuple):
 
 
 def find_mistakes(match: MinesweeperMatch) -> list[Mistake]:
-    """Return the mistakes of a match, by the exact solver."""
     found = []
     for number, (state, cell) in enumerate(zip(match.states(), match.moves, strict=False), 1):
         view = match.game.view(state)

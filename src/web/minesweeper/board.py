@@ -14,8 +14,6 @@ LEGEND = '<span class="faint">0% mine</span><div></div><span class="faint">100%,
 
 @dataclass(frozen=True)
 class Marks:
-    """Marks and colors on top of the cells."""
-
     odds: np.ndarray | None = None  # (rows, cols) mine probabilities, for hidden cells
     hint: int | None = None  # suggested reveal
     risky: bool = False  # the hint is a guess

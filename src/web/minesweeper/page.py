@@ -3,7 +3,6 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from functools import partial
 
 import numpy as np
 from nicegui import background_tasks, ui
@@ -27,7 +26,6 @@ from .match import MinesweeperMatch, Stopwatch, read_size
 from .panels import GUESSING, Editor, Panel, count_game, custom_position, describe_consistency, show_statistics
 
 DEFAULTS = {"board": "9x9x10", "guess": "luck", "odds": NONE, "agent": EXACT}
-ARROWS = {"ArrowUp": (-1, 0), "ArrowDown": (1, 0), "ArrowLeft": (0, -1), "ArrowRight": (0, 1)}
 
 
 async def build(services: Services, request: Request) -> None:
@@ -68,16 +66,6 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         self._play_loops = 0  # starts of `play_on`: only the latest loop continues
         self._lock = asyncio.Lock()
         self._advisor: tuple[tuple[int, ...], Advisor] | None = None
-        self.shortcuts |= {
-            "n": self.new_game,
-            "h": self.hint,
-            "s": self.step,
-            "p": self.play_on,
-            "Escape": lambda: self.panel.hint.cancel(),
-        }
-        self._layout()
-
-    def _layout(self) -> None:
         rows, cols, _ = read_size(self.setup["board"])
         self.add_layout()
         with self.status.line:
@@ -91,12 +79,14 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
             self.again = again.props("outline").classes("same-board")
             self.add_share_button()
         with self.details:
-            self.editor = Editor(self.show_position, partial(self.show_position, None))
+            self.editor = Editor(self.show_position)
         self.panel = Panel(self, self.hint, self.step, self.play_on, self.edit_position)
         with self.actions, ui.row().classes("w-full items-center justify-between gap-0"):
             self.history = HistoryBar(self.look_at, self.look_by, self.review)
             self.flagging = ui.switch("Flag mode").classes("flag-mode")
             self.flagging.tooltip("a click or tap plants a flag, a right click or long press reveals")
+        self.shortcuts |= {"n": self.new_game, "h": self.hint, "s": self.step, "p": self.play_on}
+        self.shortcuts["Escape"] = self.panel.hint.cancel
         self.busy.on_change = self._keep_time
         shell.prevent_scrolling()
         ui.timer(0.5, self._show_clock)
@@ -315,8 +305,6 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
     # Positions set up by hand
 
     async def edit_position(self) -> None:
-        """Edit the position on the board."""
-
         def edit() -> None:
             view = self._view()
             self._note_help("hint")
@@ -433,15 +421,14 @@ class MinesweeperPage(GamePage[MinesweeperMatch]):
         return f"{score}, {self.seconds:.2f} s"
 
     async def press(self, name: str, repeated: bool = False) -> None:
-        if name in ARROWS:
-            await self.do(lambda: self._move(*ARROWS[name]))
+        if name in shell.ARROWS:
+            await self.do(lambda: self._move(*shell.ARROWS[name]))
         elif name in ("Enter", " ", "f") and self.cursor is not None:
-            pick = Pick(f"cell-{self.cursor}", RIGHT if name == "f" else LEFT)
-            await self.do(lambda: self._touch(pick))
+            await self._picked(Pick(f"cell-{self.cursor}", RIGHT if name == "f" else LEFT))
         else:
             await super().press(name, repeated)
 
-    def _move(self, down: int, right: int) -> None:
+    def _move(self, right: int, down: int) -> None:
         rows, cols = self._view().visible.shape
         row, col = divmod(self.cursor, cols) if self.cursor is not None else (rows // 2 - down, cols // 2 - right)
         self.cursor = (row + down) % rows * cols + (col + right) % cols

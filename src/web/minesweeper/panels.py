@@ -35,9 +35,7 @@ _TABLE = "<dl>" + "".join(
         ("rate", "best 3BV/s"),
     )
 ) + "</dl>"  # fmt: skip
-STATISTICS_MEANING = (
-    "Games on such boards without hints or odds, kept in this browser. 3BV: the clicks that a board needs."
-)
+MEANING = "Games on such boards without hints or odds, kept in this browser. 3BV: the clicks that a board needs."
 
 
 class Panel:
@@ -45,8 +43,7 @@ class Panel:
         self._page = page
         self.speed = 4.0  # moves per second
         with page.actions, ui.row().classes("w-full gap-2 no-wrap"):
-            self.hint = HintButton(hint, "Hint", "Cancel")
-            self.hint.props("outline").classes("ask grow")
+            self.hint = HintButton(hint).props("outline").classes("ask grow")
             ui.button("Step", icon="skip_next", on_click=step).props("outline").classes("step grow")
             self._play = ui.button("Play on", icon="play_arrow", on_click=play_on).props("outline").classes("play grow")
         with page.details:
@@ -61,7 +58,13 @@ class Panel:
                 ui.label("Speed").classes("faint")
                 slider = ui.slider(min=SPEEDS[0], max=SPEEDS[1], value=self.speed, on_change=self._set_speed)
                 slider.props('label aria-label="moves per second"').classes("speed")
-            _add_statistics()
+            ui.run_javascript(shell.asset(__package__, "statistics.js"))
+            with ui.element("section").classes("ms-statistics w-full").props('aria-label="statistics"'):
+                ui.html(f"{_TABLE}<ol></ol>", sanitize=False)
+                with ui.row().classes("w-full items-center no-wrap"):
+                    ui.label(MEANING).classes("faint grow")
+                    reset = ui.button("Reset").props("flat no-caps").classes("reset-statistics")
+                    reset.on("click", js_handler="() => minesweeperStatistics.reset()")
             edit = ui.button("Set up a position", icon="edit", on_click=set_up)
             edit.props("flat dense").classes("set-up")
             shell.add_keys(KEYS)
@@ -105,16 +108,6 @@ class Panel:
         return await dialog
 
 
-def _add_statistics() -> None:
-    ui.run_javascript(shell.asset(__package__, "statistics.js"))
-    with ui.element("section").classes("ms-statistics w-full").props('aria-label="statistics"'):
-        ui.html(f"{_TABLE}<ol></ol>", sanitize=False)
-        with ui.row().classes("w-full items-center no-wrap"):
-            ui.label(STATISTICS_MEANING).classes("faint grow")
-            reset = ui.button("Reset").props("flat no-caps").classes("reset-statistics")
-            reset.on("click", js_handler="() => minesweeperStatistics.reset()")
-
-
 def show_statistics(board: str, no_guess: bool) -> None:
     """Show the statistics of a board size; boards without a guess are counted separately."""
     key = json.dumps(f"minesweeper {board}{' without a guess' if no_guess else ''}")
@@ -149,9 +142,9 @@ def describe_consistency(view: View) -> str:
 
 
 class Editor:
-    def __init__(self, analyze: Callable[[View], Awaitable[None]], back: Callable[[], Awaitable[None]]) -> None:
-        """`analyze` takes the position that is written here; `back` returns to the game."""
-        self._analyze = analyze
+    def __init__(self, show: Callable[[View | None], Awaitable[None]]) -> None:
+        """`show` takes the position that is written here, or None to return to the game."""
+        self._show = show
         with ui.column().classes("w-full gap-2 tools") as self._box:
             words = "Choose what to paint and click on cells, or write the rows: . hidden, F flag, 0 to 8."
             ui.label(words).classes("faint")
@@ -162,7 +155,7 @@ class Editor:
                 self._mines = ui.number("Mines on the whole board", min=0, precision=0, value=10)
                 self._mines.props("outlined dense").classes("grow custom-mines")
                 ui.button("Analyze", icon="functions", on_click=self._submit).classes("analyze")
-                ui.button("Back to the game", on_click=back).props("outline").classes("back")
+                ui.button("Back to the game", on_click=lambda: show(None)).props("outline").classes("back")
         self.edit(None)
 
     @property
@@ -177,7 +170,7 @@ class Editor:
             self._text.value, self._mines.value = write_board(position.visible), position.mines
 
     async def _submit(self) -> None:
-        await self._analyze(custom_position(read_board(str(self._text.value or "")), whole(self._mines.value)))
+        await self._show(custom_position(read_board(str(self._text.value or "")), whole(self._mines.value)))
 
 
 def whole(value: object) -> int:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from ...envs.quoridor.notation import COLUMNS, cell_name, move_name, standing
+from ...envs.quoridor.notation import COLUMNS, cell_name, move_name, parse_move, standing
 from ...envs.quoridor.rules import Position
 
 PLAYERS = ("first", "second")  # CSS classes
@@ -102,8 +102,6 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True)
 class Marks:
-    """Marks on the board."""
-
     turned: bool = False  # player 2 at the bottom
     mode: Mode = Mode.BOTH
     open: bool = False  # the board can be clicked
@@ -210,10 +208,9 @@ def _pawns(geometry: BoardGeometry, position: Position, marks: Marks) -> Iterato
 
 def _hints(geometry: BoardGeometry, position: Position, marks: Marks) -> Iterator[str]:
     """Yield the best moves by rank, lower ranks fainter: arrows for the pawn, and walls."""
-    moves = {move_name(geometry.size, move): move for move in range(geometry.size**2 + 2 * (geometry.size - 1) ** 2)}
     origin = geometry.cell(position.pawns[position.ply % 2]).center
     for rank, name in reversed(list(enumerate(marks.hints, start=1))):
-        move = moves[name]
+        move = parse_move(geometry.size, name)
         is_wall = move >= geometry.size**2
         x, y = (geometry.wall(move) if is_wall else geometry.cell(move)).center
         yield f'<g class="hint" opacity="{max(0.35, 1.15 - 0.2 * rank):g}">'
@@ -242,40 +239,23 @@ def _spots(geometry: BoardGeometry, marks: Marks) -> Iterator[str]:
     if not marks.open:
         return
     cells, walls = geometry.size**2, (geometry.size - 1) ** 2
-    if marks.mode == Mode.BOTH:
-        yield from (_cell_spot(geometry, cell, marks) for cell in range(cells))
-        yield from (_wall_spot(geometry, move, marks) for move in range(cells, cells + 2 * walls))
-    else:
-        first = cells if marks.mode == Mode.HORIZONTAL else cells + walls
-        yield from (_wall_spot(geometry, move, marks) for move in range(first, first + walls))
-
-
-def _cell_spot(geometry: BoardGeometry, cell: int, marks: Marks) -> str:
-    name, box = cell_name(geometry.size, cell), geometry.cell(cell)
-    x, y = box.center
-    legal = name in marks.legal
-    ghost = f'<circle cx="{x:g}" cy="{y:g}" r="9" class="dot"/><circle cx="{x:g}" cy="{y:g}" r="18" class="ghost"/>'
-    return (
-        f'<g class="spot{" legal" if legal else ""}" {_named(name, f"cell {name}", legal, name == "a1")}>'
-        f"{_rect(box, 'hit')}{ghost if legal else ''}</g>"
-    )
-
-
-def _named(name: str, label: str, legal: bool, first: bool) -> str:
-    """Return the attributes of a part that can be clicked, or pressed by keys; `first`: the tab key stops there."""
-    off = "" if legal else ' aria-disabled="true"'
-    return f'data-id="{name}" tabindex="{0 if first else -1}" role="button" aria-label="{label}"{off}'
-
-
-def _wall_spot(geometry: BoardGeometry, move: int, marks: Marks) -> str:
-    name = move_name(geometry.size, move)
-    kind = "spot wall-spot" + (" legal" if name in marks.legal else "") + (" armed" if name == marks.armed else "")
-    if marks.mode == Mode.BOTH:
-        outline = " ".join(f"{x:g},{y:g}" for x, y in geometry.groove(move))
-        hit = f'<polygon points="{outline}" class="hit"/>'
-    else:
-        hit = _rect(geometry.area(move), "hit")
-    way = "horizontal" if name.endswith("h") else "vertical"
-    first = marks.mode != Mode.BOTH and name.startswith("a1")
-    named = _named(name, f"{way} wall at {name[:-1]}", name in marks.legal, first)
-    return f'<g class="{kind}" {named}>{hit}{_rect(geometry.wall(move), "ghost", 3.5)}</g>'
+    first = cells + walls * (marks.mode == Mode.VERTICAL)
+    moves = range(cells + 2 * walls) if marks.mode == Mode.BOTH else range(first, first + walls)
+    for move in moves:
+        name = move_name(geometry.size, move)
+        legal = name in marks.legal
+        if move < cells:
+            kind, label, hit = "spot", f"cell {name}", _rect(geometry.cell(move), "hit")
+            at = 'cx="{:g}" cy="{:g}"'.format(*geometry.cell(move).center)
+            ghost = f'<circle {at} r="9" class="dot"/><circle {at} r="18" class="ghost"/>' if legal else ""
+        else:
+            kind, label = "spot wall-spot", f"{'horizontal' if name[-1] == 'h' else 'vertical'} wall at {name[:-1]}"
+            outline = " ".join(f"{x:g},{y:g}" for x, y in geometry.groove(move))
+            is_groove = marks.mode == Mode.BOTH
+            hit = f'<polygon points="{outline}" class="hit"/>' if is_groove else _rect(geometry.area(move), "hit")
+            ghost = _rect(geometry.wall(move), "ghost", 3.5)
+        kind += " legal" * legal + " armed" * (name == marks.armed)
+        is_first = name.startswith("a1") and (move < cells or marks.mode != Mode.BOTH)  # the tab key stops there
+        off = "" if legal else ' aria-disabled="true"'
+        named = f'data-id="{name}" tabindex="{0 if is_first else -1}" role="button" aria-label="{label}"{off}'
+        yield f'<g class="{kind}" {named}>{hit}{ghost}</g>'

@@ -30,7 +30,6 @@ class Clock:
         return max(0.0, self._left[seat] - used)
 
     def loser(self, now: float) -> int | None:
-        """Return the seat whose time is over."""
         return next((seat for seat in (0, 1) if self.left(seat, now) == 0), None)
 
 
@@ -66,12 +65,11 @@ class ClockPanel:
 
     def begin(self, choice: str) -> None:
         """Begin with the clocks of a choice; see `read_clock`."""
-        self._total, self._clock = choice.partition(":")[0], read_clock(choice)
+        self.total, self._clock = choice.partition(":")[0], read_clock(choice)  # total: the choice of a whole game
         self.loser: int | None = None  # the seat whose time is over
         self._show(None)
 
     def run(self, seat: int | None) -> None:
-        """Run the clock of a seat, or none."""
         if self._clock is not None:
             self._clock.run(seat, time.monotonic())
 
@@ -90,7 +88,7 @@ class ClockPanel:
     def choice(self) -> str:
         """The choice with the times that are left."""
         clock, now = self._clock, time.monotonic()
-        return ":".join([self._total, *(f"{clock.left(seat, now):.1f}" for seat in (0, 1) if clock)])
+        return ":".join([self.total, *(f"{clock.left(seat, now):.1f}" for seat in (0, 1) if clock)])
 
     def _show(self, running: int | None) -> None:
         self._row.set_visibility(self._clock is not None)

@@ -27,25 +27,14 @@ from ..services import Services, runs_of
 from . import PAGE, panels
 from .board import Marks, Mode, draw
 from .clock import TIMES, ClockPanel, read_clock
-from .match import (
-    DEEP,
-    DEFAULTS,
-    SEATS,
-    QuoridorMatch,
-    Variations,
-    players_of,
-    read_variations,
-    run_game,
-)
+from .match import DEEP, DEFAULTS, SEATS, QuoridorMatch, Variations, players_of, read_variations, run_game
 from .panels import Board, ThinkingRow, add_button
 from .review import ReviewPanel
 from .searches import LEVEL, Analyst, Evaluation, TimedPlayer
 
 LONG = 1.0  # seconds before an agent is said to think
-REPLY = 0.35  # seconds before an agent replies to a person
 TICK = 0.2  # seconds between updates of the clocks
 BROWSING = {"ArrowLeft": -1, "ArrowRight": 1}  # plies, while an earlier position is shown
-ARROWS = {"ArrowUp": (0, 1), "ArrowDown": (0, -1), "ArrowRight": (1, 0), "ArrowLeft": (-1, 0)}
 KEYS = {
     **{"arrows": "move the pawn", "H, V": "walls of one direction", "Esc": "back to both, cancel a hint", "?": "hint"},
     **{"U": "take back", "[ ], Home, End": "look back and forward", "F": "turn the board", "M": "find mistakes"},
@@ -64,7 +53,6 @@ async def build(services: Services, request: Request) -> None:
 
 
 def prepare(services: Services) -> None:
-    """Load the compiled engine."""
     game, players = _game_and_players(services)
     load_engine(game, AgentCache(services, game, players))
 
@@ -88,6 +76,7 @@ def _game_and_players(services: Services) -> tuple[Quoridor, dict[str, Player]]:
 
 class QuoridorPage(GamePage[QuoridorMatch]):
     path, seats = PAGE.path, SEATS
+    reply_delay = 0.35
 
     def __init__(self, visit: Visit, game: Quoridor, players: Mapping[str, Player]) -> None:
         super().__init__(visit, players, DEFAULTS)
@@ -97,7 +86,7 @@ class QuoridorPage(GamePage[QuoridorMatch]):
         self.main: QuoridorMatch | None = None  # the game, while a variation of it is the match
         self.variations = Variations()
         self.ready = asyncio.Event()  # set once the compiled engine and the saved game are loaded
-        self.paused, self.watching_delay = False, 0.5  # seconds per move of two agents
+        self.paused, self.watching_delay = False, 0.5
         self.mode, self.flipped = Mode.BOTH, False
         self.armed: str | None = None  # the wall that a second click places
         self.hints: tuple[str, ...] = ()
@@ -122,9 +111,18 @@ class QuoridorPage(GamePage[QuoridorMatch]):
         with self.actions:
             self._add_actions()
         with self.details:
-            self._add_players()
+            with ui.row().classes("w-full gap-2"):
+                for seat, name in enumerate(SEATS):
+                    self.dropdown(name, self.titles, f"Player {seat + 1}").classes(f"qr-seat qr-{name}")
+            clock = shell.dropdown(TIMES, self.time.total, "Clock", lambda event: self.choose("clock", event.value))
+            clock.classes("qr-times")
             self._add_moves()
-            self._add_evaluation()
+            with ui.row(wrap=False).classes("w-full items-center"):
+                self.evaluation_label = ui.label().classes("subtitle grow qr-evaluation")
+                self.with_paths = ui.switch("Paths", value=True, on_change=lambda: self.redraw())
+            self.factors = ui.html("", sanitize=False).classes("w-full qr-factors")
+            self.hint_list = Clickable("", lambda pick: self.play_named(pick.part)).classes("w-full qr-hints")
+            shell.add_keys(KEYS)
         for cancel in (self.analyst.cancel_evaluation, self.review_panel.cancel):
             self.client.on_delete(cancel)  # what would go on without the page
         self.redraw()
@@ -151,8 +149,7 @@ class QuoridorPage(GamePage[QuoridorMatch]):
         self.modes = ui.toggle(titles, value=str(Mode.BOTH)).props("unelevated").classes("qr-modes")
         self.modes.on_value_change(lambda event: self.switch_to(shell.checked(event.value, Mode)))
         with ui.row().classes("gap-2 w-full no-wrap"):
-            self.hint_button = HintButton(self.hint, "Hint", "Cancel").props("outline")
-            self.hint_button.classes("qr-do-lightbulb")
+            self.hint_button = HintButton(self.hint).props("outline").classes("qr-do-lightbulb")
             add_button("Turn board", "swap_vert", self.flip)
         self.time = ClockPanel(self.setup["clock"], SEATS)
         self.analyst = Analyst(self.game, self.agents, self.busy, self.rng)
@@ -165,13 +162,6 @@ class QuoridorPage(GamePage[QuoridorMatch]):
             low, high = DELAYS
             delay = ui.slider(min=low, max=high, step=0.1, value=self.watching_delay, on_change=self._set_delay)
             delay.classes("qr-delay").props('label aria-label="seconds per move"')
-
-    def _add_players(self) -> None:
-        with ui.row().classes("w-full gap-2"):
-            for seat, name in enumerate(SEATS):
-                self.dropdown(name, self.titles, f"Player {seat + 1}").classes(f"qr-seat qr-{name}")
-        clock = self.setup["clock"].split(":")[0]
-        shell.dropdown(TIMES, clock, "Clock", lambda event: self.choose("clock", event.value)).classes("qr-times")
 
     def _set_delay(self, event: events.ValueChangeEventArguments) -> None:
         self.watching_delay = shell.between(event.value, *DELAYS)
@@ -192,10 +182,8 @@ class QuoridorPage(GamePage[QuoridorMatch]):
 
         typed.on("keydown.enter", play_typed)
         with ui.expansion("Position and game as text", icon="content_paste").classes("w-full qr-texts"):
-            text = ui.textarea(placeholder="paste moves such as e2 e8 e3 e3h, a saved game or a position").props(
-                "outlined dense"
-            )
-            text.classes("w-full qr-text")
+            text = ui.textarea(placeholder="paste moves such as e2 e8 e3 e3h, a saved game or a position")
+            text.props("outlined dense").classes("w-full qr-text")
 
             def copy(words: str) -> None:
                 text.value = words
@@ -205,14 +193,6 @@ class QuoridorPage(GamePage[QuoridorMatch]):
                 add_button("Load", "upload", lambda: self.load(str(text.value or "")))
                 add_button("Copy position", "content_copy", lambda: copy(self.game.write_position(self.state)))
                 add_button("Copy game", "save", lambda: copy(self.match.write()))
-
-    def _add_evaluation(self) -> None:
-        with ui.row(wrap=False).classes("w-full items-center"):
-            self.evaluation_label = ui.label().classes("subtitle grow qr-evaluation")
-            self.with_paths = ui.switch("Paths", value=True, on_change=lambda: self.redraw())
-        self.factors = ui.html("", sanitize=False).classes("w-full qr-factors")
-        self.hint_list = Clickable("", lambda pick: self.play_named(pick.part)).classes("w-full qr-hints")
-        shell.add_keys(KEYS)
 
     # Display
 
@@ -263,8 +243,8 @@ class QuoridorPage(GamePage[QuoridorMatch]):
             self.thinking.show(f"cancelled; it is the turn of {self.mover}", is_running=False)
         elif not self.agent_moves:
             self.thinking.hide()
-        button = self.pause_button
-        button.text, button.icon = ("Continue", "play_arrow") if self.paused else ("Pause", "pause")
+        self.pause_button.text = "Continue" if self.paused else "Pause"
+        self.pause_button.icon = "play_arrow" if self.paused else "pause"
         self.modes.value = str(self.mode)
 
     def headline(self) -> str:
@@ -315,10 +295,6 @@ class QuoridorPage(GamePage[QuoridorMatch]):
     def can_play(self) -> bool:
         """Whether a move can be made in the position shown: in the game, or as a variation of it."""
         return self.human_to_move or (self.ply is not None and self.game.outcome(self.state) is None)
-
-    @property
-    def delay(self) -> float:
-        return self.watching_delay if self.watching else REPLY
 
     def begin_turn(self) -> None:
         super().begin_turn()
@@ -390,7 +366,8 @@ class QuoridorPage(GamePage[QuoridorMatch]):
             self.variations.remove(moves)
             await self.leave_variation()
         else:
-            await self._changed_by_user()
+            self.paused = self.watching
+            await self.changed()
 
     async def load(self, text: str) -> None:
         await self.ready.wait()
@@ -398,8 +375,8 @@ class QuoridorPage(GamePage[QuoridorMatch]):
         match.read(text)  # refuses a text that cannot be read before the present game is left
         self._forget()
         self.leave()
-        self.match = match
-        await self._changed_by_user()
+        self.match, self.paused = match, self.watching
+        await self.changed()
 
     async def new_game(self) -> None:
         await self.ready.wait()
@@ -407,17 +384,11 @@ class QuoridorPage(GamePage[QuoridorMatch]):
         await super().new_game()
 
     def _forget(self) -> None:
-        """Forget what belongs to the present game."""
         self.match, self.main, self.variations, self.puzzle = self.main or self.match, None, Variations(), None
         self.paused = self.paused and self.watching
         self.review_panel.reset()
-        self.setup["clock"] = self.setup["clock"].partition(":")[0]  # the whole time
+        self.setup["clock"] = self.time.total
         self.time.begin(self.setup["clock"])
-
-    async def _changed_by_user(self) -> None:
-        """Show a change by the user; a match of two agents is paused."""
-        self.paused = self.watching
-        await self.changed()
 
     def cancel_decisions(self) -> None:
         super().cancel_decisions()
@@ -617,8 +588,8 @@ class QuoridorPage(GamePage[QuoridorMatch]):
     async def press(self, name: str, repeated: bool = False) -> None:
         if name in BROWSING and self.ply is not None:
             await self.look_by(BROWSING[name])
-        elif name in ARROWS:
-            await self._walk(*ARROWS[name])
+        elif name in shell.ARROWS:
+            await self._walk(*shell.ARROWS[name])
         elif name in (Mode.HORIZONTAL, Mode.VERTICAL):
             self.switch_to(Mode.BOTH if self.mode == name else Mode(name))
         elif name == "Escape" and self.hint_button.is_searching:
@@ -632,12 +603,12 @@ class QuoridorPage(GamePage[QuoridorMatch]):
         else:
             await super().press(name, repeated)
 
-    async def _walk(self, right: int, up: int) -> None:
+    async def _walk(self, right: int, down: int) -> None:
         await self.ready.wait()
         if not self.human_to_move:
             return
         side = -1 if self.turned else 1
-        action = toward(self.game, self.match.state, side * right, side * up)
+        action = toward(self.game, self.match.state, side * right, -side * down)
         if action is None:
             raise UserError("your pawn cannot go there, or in more than one way: click the cell")
         await self.play(action)

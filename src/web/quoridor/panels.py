@@ -7,7 +7,8 @@ from nicegui import ui
 
 from ...envs.quoridor.search.evaluation import FACTORS
 from .. import shell
-from ..clickable import HANDLERS, Clickable, Pick, parse_pick
+from ..clickable import HANDLERS, Clickable, OnPick, parse_pick
+from ..match_panel import Work
 
 FULL = 60  # the weighted factor that fills half of the bar
 MEANINGS = {
@@ -25,9 +26,7 @@ class Board(Clickable):
 
     handlers = HANDLERS | {"click": "wallDrag.click"}
 
-    def __init__(
-        self, on_pick: Callable[[Pick], Awaitable[None] | None], on_drop: Callable[[str], Awaitable[None]]
-    ) -> None:
+    def __init__(self, on_pick: OnPick, on_drop: Callable[[str], Awaitable[None]]) -> None:
         ui.run_javascript(shell.asset(__package__, "drag.js"))
         super().__init__("", on_pick)
         self.on("pointerdown", js_handler="e => wallDrag.take(e)")
@@ -83,7 +82,7 @@ def move_list(names: Sequence[str], first_ply: int, shown: int, signs: Sequence[
     return f'<div class="qr-moves">{"".join(rounds)}</div>'
 
 
-def add_button(title: str, icon: str, work: Callable[[], Awaitable[None] | None]) -> ui.button:
+def add_button(title: str, icon: str, work: Work) -> ui.button:
     button = ui.button(title, icon=icon, on_click=work)
     return button.props("outline").classes(f"qr-do-{icon.replace('_', '-')}")
 
@@ -91,9 +90,7 @@ def add_button(title: str, icon: str, work: Callable[[], Awaitable[None] | None]
 class ThinkingRow:
     """The line about an agent that thinks for long, with buttons to end it."""
 
-    def __init__(
-        self, move_now: Callable[[], None], cancel: Callable[[], Awaitable[None]], resume: Callable[[], Awaitable[None]]
-    ) -> None:
+    def __init__(self, move_now: Work, cancel: Work, resume: Work) -> None:
         with ui.row(wrap=False).classes("w-full items-center qr-thinking-row") as self._row:
             self._words = ui.label().classes("faint grow qr-thinking").props("role=status")
             self._move_now = add_button("Move now", "fast_forward", move_now)

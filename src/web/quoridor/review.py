@@ -1,14 +1,15 @@
 """The review of a game: sentences about its moves, the graph of the evaluation, and the panel beside the board."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 
 from nicegui import ui
 
 from ...core.interrupt import CancellationToken, CancelledWorkError
 from ...envs.quoridor.rules import Position
 from ...envs.quoridor.search.judgment import BLUNDER, MISTAKE, REVIEW_DEPTH, Judgment
-from ..clickable import Clickable, Pick
+from ..clickable import Clickable, OnPick
+from ..match_panel import Work
 from .match import QuoridorMatch
 
 LOSSES = f"? loses {MISTAKE:.0%} of the winning chances or more, ?? {BLUNDER:.0%} or more"
@@ -17,7 +18,6 @@ WIDTH, HEIGHT = 320.0, 84.0
 
 
 def comment(name: str, judgment: Judgment) -> str:
-    """Return a sentence about a move."""
     if judgment.sign:
         kind = "blunder" if judgment.sign == "??" else "mistake"
         return f"{name} was a {kind}: it cost {judgment.loss:.0%} of the winning chances, {judgment.best} was better."
@@ -71,21 +71,14 @@ class ReviewPanel:
     """The graph of the evaluation, and a sentence about the move shown; hidden until a review is started."""
 
     def __init__(
-        self,
-        judge: Callable[[Position, int], Judgment],
-        find_mistakes: Callable[[], Awaitable[None]],
-        practice: Callable[[], Awaitable[None]],
-        pick_ply: Callable[[Pick], Awaitable[None]],
-        changed: Callable[[], None],
+        self, judge: Callable[[Position, int], Judgment], start: Work, practice: Work, pick_ply: OnPick, changed: Work
     ) -> None:
-        """`judge` is slow and called in a thread; buttons call `find_mistakes` and `practice`; `changed`: after each
-        judgment.
-        """
+        """`judge` is slow and called in a thread; buttons call `start` and `practice`; `changed`: after a judgment."""
         self._judge, self._changed = judge, changed
         self._found: dict[tuple[Position, int], Judgment] = {}  # by position and action, so that variations share them
         self._token: CancellationToken | None = None  # of the running review
         with ui.row().classes("w-full items-center gap-2"):
-            self._button = ui.button(icon="insights", on_click=find_mistakes)
+            self._button = ui.button(icon="insights", on_click=start)
             self._button.props("outline").classes("qr-do-review")
             self._practice = ui.button("Practice", icon="psychology", on_click=practice).props("outline")
             self._practice.classes("qr-practice").tooltip("find better moves than those that were mistakes")
@@ -105,7 +98,6 @@ class ReviewPanel:
         return self._token is not None
 
     def cancel(self) -> None:
-        """Stop the review and its search."""
         if self._token is not None:
             self._token.cancel()
         self._token = None

@@ -53,8 +53,6 @@ def from_search(info: Mapping[str, Any], mover: int) -> Evaluation:
 
 @runtime_checkable
 class SearchingAgent(Protocol):
-    """An agent that evaluates positions by a search."""
-
     evaluation: SearcherConfig
 
 
@@ -83,7 +81,6 @@ class Analyst:
         self._evaluating.cancel()
 
     async def hint(self, position: Position, token: CancellationToken) -> list[Hint]:
-        """Return the best moves."""
         agent = self._agents.agent(LEVEL)
         lines = await self._busy.do(token.run, agent.analyze, self._game, position, HINTS)
         return [(one.score, self._game.line_names(position, one.actions)) for one in lines]

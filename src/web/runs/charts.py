@@ -44,7 +44,6 @@ def line_style(number: int) -> tuple[str, str]:
 
 
 def curve_options(lines: Sequence[Curve], scale: Scale) -> dict[str, Any]:
-    """Return the chart options of curves."""
     return {
         "animation": False,
         "textStyle": {":color": TEXT_COLOR},
@@ -174,8 +173,6 @@ def parallel_options(rows: Sequence[Row], objective: str, selected: Collection[s
 
 
 class Chart:
-    """A chart with its name, buttons and a note below the name."""
-
     def __init__(self, name: str, on_remove: Callable[[], Any] | None = None) -> None:
         file = re.sub(r"[^\w.-]", "_", name)  # without characters that a file system or an attribute would refuse
         with ui.element("section").classes("r-chart-card").props(f'data-file="{file}"') as self.card:

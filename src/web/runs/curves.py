@@ -39,8 +39,6 @@ class Curve(NamedTuple):
 
 
 class Scale(NamedTuple):
-    """How curves are drawn."""
-
     axis: str = "step"
     smooth: float = 0.0
     log_x: bool = False
@@ -57,7 +55,6 @@ def columns_of(metrics: Iterable[str]) -> list[str]:
 
 
 def metric_names(runs: Mapping[str, Metrics]) -> list[str]:
-    """Return the names of all metrics logged by any of the runs."""
     return sorted({name for metrics in runs.values() for name in metrics.names} - {"step", ""})
 
 

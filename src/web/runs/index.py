@@ -78,7 +78,6 @@ class Index:
         return self._scanned > -float("inf")
 
     def fields(self) -> list[str]:
-        """Return the names of all settings and metrics."""
         rows = self.known
         if self._fields[0] is not rows:
             names = {name for row in rows for kind in ("settings", "metrics") for name in row[kind]}

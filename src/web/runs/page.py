@@ -55,10 +55,31 @@ class RunsPage:
                 self.selected[name] = files.locate(index.folders, name)
         self.table = RunTable(index, view, self.select, self.draw_sweep, self.update_url)
         with ui.element("section").classes("r-card").props("aria-label=charts") as self.chart_card:
-            self._build_toolbar()
+            with ui.element("div").classes("r-bar"):
+                self.adder = ui.select([], label="add a chart", with_input=True, on_change=self._add_chart)
+                self.adder.props("outlined dense options-dense").classes("r-metric")
+                self._build_select("axis", "over", curves.AXES)
+                with ui.element("label").classes("r-smooth"):
+                    ui.label("smoothing")  # by the browser's slider, known to keyboards and screen readers
+                    smooth = float(self.view.smooth)
+                    slider = ui.element("input").props(f"type=range min=0 max=0.99 step=0.01 value={smooth}")
+                    slider.on("input", self._on_smooth, js_handler="e => emit(+e.target.value)", throttle=0.2)
+                    self.smooth_label = ui.label(f"{smooth:.2f}")
+                self.log_switches = {}
+                for axis in "xy":
+                    switch = ui.switch(f"log {axis}", value=axis in self.view.log, on_change=self._on_log)
+                    self.log_switches[axis] = switch.classes(f"r-log-{axis}")
+                options = query.group_options([], self.view.group)
+                self.grouper = self._build_select("group", "group by", options, with_input=True).props("options-dense")
+                self.bander = self._build_select("band", "band", curves.BANDS)
             self.grid = ChartGrid(self._remove_chart)
         with ui.element("section").classes("r-card").props('aria-label="parallel coordinates"'):
-            self._build_sweep()
+            with ui.expansion("Parallel coordinates of the listed runs", icon="stacked_line_chart") as self.sweep:
+                self.objective = ui.select([OBJECTIVE], value=OBJECTIVE, label="result", with_input=True)
+                self.objective.on_value_change(self.draw_sweep)
+                self.objective.props("outlined dense options-dense").classes("r-objective")
+                self.sweep_chart = Chart("parallel coordinates")
+            self.sweep.classes("w-full r-sweep").on_value_change(self.draw_sweep)
         self.differences = Differences()
 
     def _apply(self, view: View) -> None:
@@ -74,25 +95,6 @@ class RunsPage:
         require(0 <= smooth < 1, f"smooth={view.smooth} must be from 0 to 0.99")
         self.view = self.view._replace(smooth=view.smooth)
 
-    def _build_toolbar(self) -> None:
-        with ui.element("div").classes("r-bar"):
-            self.adder = ui.select([], label="add a chart", with_input=True, on_change=self._add_chart)
-            self.adder.props("outlined dense options-dense").classes("r-metric")
-            self._build_select("axis", "over", curves.AXES)
-            with ui.element("label").classes("r-smooth"):  # the browser's slider, known to keyboards and screen readers
-                ui.label("smoothing")
-                smooth = float(self.view.smooth)
-                slider = ui.element("input").props(f"type=range min=0 max=0.99 step=0.01 value={smooth}")
-                slider.on("input", self._on_smooth, js_handler="e => emit(+e.target.value)", throttle=0.2)
-                self.smooth_label = ui.label(f"{smooth:.2f}")
-            self.log_switches = {}
-            for axis in "xy":
-                switch = ui.switch(f"log {axis}", value=axis in self.view.log, on_change=self._on_log)
-                self.log_switches[axis] = switch.classes(f"r-log-{axis}")
-            options = query.group_options([], self.view.group)
-            self.grouper = self._build_select("group", "group by", options, with_input=True).props("options-dense")
-            self.bander = self._build_select("band", "band", curves.BANDS)
-
     def _build_select(self, name: str, label: str, options: dict[str, str], with_input: bool = False) -> ui.select:
         """Return a dropdown that changes a value of the view."""
 
@@ -101,14 +103,6 @@ class RunsPage:
 
         select = ui.select(options, value=getattr(self.view, name), label=label, with_input=with_input)
         return select.on_value_change(change).props("outlined dense").classes(f"r-{name}")
-
-    def _build_sweep(self) -> None:
-        with ui.expansion("Parallel coordinates of the listed runs", icon="stacked_line_chart") as self.sweep:
-            self.objective = ui.select([OBJECTIVE], value=OBJECTIVE, label="result", with_input=True)
-            self.objective.on_value_change(self.draw_sweep)
-            self.objective.props("outlined dense options-dense").classes("r-objective")
-            self.sweep_chart = Chart("parallel coordinates")
-        self.sweep.classes("w-full r-sweep").on_value_change(self.draw_sweep)
 
     async def select(self, names: Collection[str], on: bool) -> None:
         """Select runs, or not; those already selected keep their places and colors."""
@@ -186,7 +180,6 @@ class RunsPage:
         self.sweep_chart.draw(options, note, note)
 
     def update_url(self) -> None:
-        """Update the URL to what is shown."""
         view = self.view._replace(
             runs=tuple(self.selected),
             metrics=self.view.metrics if self.selected else (),
@@ -197,7 +190,6 @@ class RunsPage:
         ui.navigate.history.replace(view.url())
 
     async def _redraw(self, **values: str | tuple[str, ...]) -> None:
-        """Change values of the view and draw it."""
         self.view = self.view._replace(**values)  # type: ignore[arg-type]
         self.update_url()
         await self.read()

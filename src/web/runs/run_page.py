@@ -10,13 +10,13 @@ from urllib.parse import quote, urlencode
 from nicegui import ui
 
 from ...core.errors import UserError
-from ...core.package import command
 from ...core.runs.trackers import ADDRESS
 from .. import files, shell
 from ..event_loop import in_thread
 from ..files import RunPath
 from ..pages import discover
 from ..services import Services
+from ..training.form import train_command
 from . import PAGE, curves, notes
 from .charts import ChartGrid
 from .curves import Scale
@@ -83,9 +83,8 @@ class RunPage:
             self._notes = ui.element("div")
             with ui.element("div").classes("r-bar r-links"):
                 self._play = ui.link("Play against it", "#").classes("r-action r-play")
-                ui.link("Train again with changes", again_address(services, row["overrides"])).classes(
-                    "r-action r-again"
-                )
+                again = ui.link("Train again with changes", again_address(services, row["overrides"]))
+                again.classes("r-action r-again")
                 ui.link("Compare", f"{PAGE.path}?compare={quote(run.name)}").classes("r-action r-compare")
                 self._train = ui.link("", "#").classes("r-action r-continue")
         with ui.element("div").classes("r-run"):
@@ -154,21 +153,18 @@ class RunPage:
         self._train.text = "Stop it on the page Train" if row["state"] == "training" else "Continue it"
         self._train.props["href"] = f"/training?{urlencode({'resume': run.name})}"
         later = "last" if row["state"] == "training" and "last" in saved else "best"
-        self._choose([name for name in ("first", later) if name in saved])
+        watched = [name for name in ("first", later) if name in saved]
+        self._watch_card.set_visibility(bool(watched))
+        self._heading.text = "Watch it learn" if len(watched) > 1 else "Watch it play"
+        if watched != self._watched:
+            self._watched = watched
+            self._watch_place.clear()
+            with self._watch_place:
+                if watched:
+                    Watch(self.services, self.run, watched)
         self._facts.clear()
         with self._facts:
             await self._show_facts(saved)
-
-    def _choose(self, names: list[str]) -> None:
-        """Show games of these checkpoints."""
-        self._watch_card.set_visibility(bool(names))
-        self._heading.text = "Watch it learn" if len(names) > 1 else "Watch it play"
-        if names != self._watched:
-            self._watched = names
-            self._watch_place.clear()
-            with self._watch_place:
-                if names:
-                    Watch(self.services, self.run, names)
 
     async def _show_facts(self, saved: dict[str, files.Stamp]) -> None:
         row, run = self.row, self.run
@@ -183,8 +179,7 @@ class RunPage:
                 if online is not None:
                     ui.link("on wandb", online, new_tab=True)
         with _card("Command"):
-            words = " ".join([command("train"), *map(shlex.quote, row["overrides"])])
-            shell.command_line(words)
+            shell.command_line(train_command(row["overrides"]))
             ui.label(run.name).classes("faint r-path")
         with _card("Differences from the defaults"), errors_inline():
             defaults = await in_thread(self.services.default_settings, row["env"], row["algo"])

@@ -64,51 +64,40 @@ class RunTable:
         self._first = frozenset(view.runs)  # listed first: an address asks for them
         self._start, self._page_size = 0, PAGE_SIZES[0]
         self._rows: list[Row] | None = None  # of the index, as shown
-        self._selected: Sequence[Row] = ()
+        self._selected: Sequence[Row] = list[Row]()
         with ui.element("section").classes("r-card").props('aria-label="list of runs"'):
-            self._build_bar(view.filter)
-            self._build_table()
-            self._build_pager()
-
-    def _build_bar(self, text: str) -> None:
-        with ui.element("div").classes("r-bar"):
-            with ui.element("h1").classes("headline"):
-                ui.label("Runs")
-            self._status = ui.label().classes("faint r-status").props("role=status")
-            self._filter = ui.input("filter", value=text, on_change=self._on_filter)
-            self._filter.props(
-                'outlined dense clearable hide-bottom-space debounce=250 placeholder="algo=ppo lr>0.001 text"'
-            )
-            self._filter.classes("r-filter grow").tooltip(HELP)
-            self._chooser = ui.select([], label="columns", multiple=True, with_input=True, on_change=self._on_columns)
-            self._chooser.props("outlined dense options-dense").classes("r-columns")
-        self._error = ui.label().classes("r-fault r-filter-fault").props("role=alert")
-
-    def _build_table(self) -> None:
-        self._table = ui.table(columns=[], rows=[], row_key="run", pagination=0).classes("w-full r-table")
-        self._table.props("flat dense hide-bottom hide-no-data")
-        self._table.add_slot("header", _HEADER)
-        self._table.add_slot("body", _BODY)
-        self._table.on("pick", self._on_pick)
-        self._table.on("sort", self._on_sort)
-
-    def _build_pager(self) -> None:
-        with ui.element("nav").classes("r-bar r-pager").props('aria-label="pages of the table"'):
-            self._back = ui.button(icon="chevron_left", on_click=lambda: self._turn(-1))
-            self._place = ui.label().classes("r-place")
-            self._next = ui.button(icon="chevron_right", on_click=lambda: self._turn(1))
-            for button, name in ((self._back, "previous page"), (self._next, "next page")):
-                button.props(f'flat round aria-label="{name}"')
-            sizes = {size: f"{size} rows" for size in PAGE_SIZES}
-            rows = ui.select(sizes, value=self._page_size, label="show", on_change=self._on_page_size)
-            rows.props("outlined dense").classes("r-size")
-            ui.space()
-            self._all = ui.button("", on_click=lambda: self._on_select([row["run"] for row in self.matches], True))
-            self._all.props("outline no-caps").classes("r-all")
-            self._none = ui.button(
-                "Clear selection", on_click=lambda: self._on_select([row["run"] for row in self._selected], False)
-            )
-            self._none.props("flat no-caps").classes("r-none")
+            with ui.element("div").classes("r-bar"):
+                with ui.element("h1").classes("headline"):
+                    ui.label("Runs")
+                self._status = ui.label().classes("faint r-status").props("role=status")
+                example = "algo=ppo lr>0.001 text"
+                self._filter = ui.input("filter", value=view.filter, placeholder=example, on_change=self._on_filter)
+                self._filter.props("outlined dense clearable hide-bottom-space debounce=250")
+                self._filter.classes("r-filter grow").tooltip(HELP)
+                self._chooser = ui.select([], label="columns", multiple=True, with_input=True)
+                self._chooser.on_value_change(self._on_columns).props("outlined dense options-dense")
+                self._chooser.classes("r-columns")
+            self._error = ui.label().classes("r-fault r-filter-fault").props("role=alert")
+            self._table = ui.table(columns=[], rows=[], row_key="run", pagination=0).classes("w-full r-table")
+            self._table.props("flat dense hide-bottom hide-no-data")
+            self._table.add_slot("header", _HEADER)
+            self._table.add_slot("body", _BODY)
+            self._table.on("pick", self._on_pick)
+            self._table.on("sort", self._on_sort)
+            with ui.element("nav").classes("r-bar r-pager").props('aria-label="pages of the table"'):
+                self._back = ui.button(icon="chevron_left", on_click=lambda: self._turn(-1))
+                self._place = ui.label().classes("r-place")
+                self._next = ui.button(icon="chevron_right", on_click=lambda: self._turn(1))
+                for button, name in ((self._back, "previous page"), (self._next, "next page")):
+                    button.props(f'flat round aria-label="{name}"')
+                sizes = {size: f"{size} rows" for size in PAGE_SIZES}
+                rows = ui.select(sizes, value=self._page_size, label="show", on_change=self._on_page_size)
+                rows.props("outlined dense").classes("r-size")
+                ui.space()
+                self._all = ui.button("", on_click=lambda: self._on_select([row["run"] for row in self.matches], True))
+                self._all.props("outline no-caps").classes("r-all")
+                self._none = ui.button("Clear selection").props("flat no-caps").classes("r-none")
+                self._none.on_click(lambda: self._on_select([row["run"] for row in self._selected], False))
 
     @property
     def filter(self) -> str:
@@ -154,7 +143,6 @@ class RunTable:
         self._show_page()
 
     def _show_page(self) -> None:
-        """Show the current page of the table."""
         count = len(self.matches)
         self._start = max(min(self._start, (count - 1) // self._page_size * self._page_size), 0)
         end = min(self._start + self._page_size, count)

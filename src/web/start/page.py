@@ -49,7 +49,9 @@ async def build(services: Services, request: Request) -> None:
         with ui.element("div").classes("st-line"):
             ui.label("Continue").classes("st-section").props("role=heading aria-level=2")
             for game in games:
-                ui.link(_describe(game, titles[game.path]), game.address).classes("st-row")
+                moves = "one move" if len(game.moves) == 1 else f"{len(game.moves)} moves"
+                words = f"{titles[game.path]}: {moves}, {ago(time.time() - game.updated)}"
+                ui.link(words, game.address).classes("st-row")
     if runs:
         with ui.element("div").classes("st-line"):
             ui.label("Latest runs").classes("st-section").props("role=heading aria-level=2")
@@ -68,11 +70,6 @@ async def build(services: Services, request: Request) -> None:
             ui.timer(PACE, module.DemoGame(services, board).move)
 
     ui.timer(0, play_demo, once=True)
-
-
-def _describe(game: SavedGame, title: str) -> str:
-    moves = "one move" if len(game.moves) == 1 else f"{len(game.moves)} moves"
-    return f"{title}: {moves}, {ago(time.time() - game.updated)}"
 
 
 def ago(seconds: float) -> str:

@@ -11,8 +11,6 @@ GRID = "".join(f'<path class="grid" d="M{at} 8V{SIDE - 8}M8 {at}H{SIDE - 8}"/>' 
 
 
 class CellValue(NamedTuple):
-    """The value of a cell for an agent."""
-
     score: str  # win, draw or loss, or a number
     best: bool  # no cell has a higher value
 

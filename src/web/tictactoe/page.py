@@ -25,7 +25,6 @@ from ..services import FinishedRun, Services, runs_of
 from . import PAGE, board
 from .board import CellValue
 
-WATCHING = 0.7  # seconds between moves if only agents play
 KEYS = {"1 to 9": "play a cell", "U": "take back", "N": "new game", "[ ]": "look back and forward"}
 NONE, RANDOM = "none", "random"
 USUAL = "qtable:experiments/tictactoe_qlearning"  # default player of O
@@ -59,8 +58,6 @@ class TicTacToeMatch(Match[str, int, Mapping[str, Any]]):
 
 @dataclass(frozen=True)
 class Analysis:
-    """The evaluation of a position by an agent."""
-
     values: dict[int, CellValue]  # by free cell
     move: int | None
     comment: str
@@ -117,9 +114,8 @@ class TicTacToePage(GamePage[TicTacToeMatch]):
     path, seats = PAGE.path, ("x", "o")
 
     def __init__(self, visit: Visit, players: dict[str, Player]) -> None:
-        self.evaluators = {NONE: "none"} | {
-            key: player.title for key, player in players.items() if key not in (YOU, RANDOM)
-        }
+        agents = {key: player.title for key, player in players.items() if key not in (YOU, RANDOM)}
+        self.evaluators = {NONE: "none"} | agents
         usual = USUAL if USUAL in players else "minimax"
         super().__init__(visit, players, {"x": YOU, "o": usual, "values": NONE})
         self.game = TicTacToe(symmetric=True)
@@ -140,10 +136,6 @@ class TicTacToePage(GamePage[TicTacToeMatch]):
     def new_match(self) -> TicTacToeMatch:
         self.rng = self.services.rng()
         return TicTacToeMatch(self.game, self.rng, self.human_seats)
-
-    @property
-    def delay(self) -> float:
-        return 0 if self.human_seats else WATCHING
 
     def headline(self) -> str:
         if self.ply is not None or self.match.is_over:

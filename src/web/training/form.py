@@ -25,6 +25,8 @@ MAX_CHARACTERS = 4000
 HINT = "key=value, separated by spaces; several values, such as seed=1,2,3, are a sweep"
 CHECK_AFTER = 0.3  # seconds without a change before the form is checked
 
+Start = Callable[[list[str], Mapping[str, str]], Awaitable[None]]
+
 
 def parse_overrides(text: str) -> list[str]:
     """Return the overrides of a text, which is untrusted: settings only, no flags and nothing that names code."""
@@ -79,12 +81,7 @@ class TrainingForm:
     `given` are the values in the URL; `on_start` is called with the arguments and the options they lead to.
     """
 
-    def __init__(
-        self,
-        services: Services,
-        given: Mapping[str, str],
-        on_start: Callable[[list[str], Mapping[str, str]], Awaitable[None]],
-    ) -> None:
+    def __init__(self, services: Services, given: Mapping[str, str], on_start: Start) -> None:
         self._services, self._on_start, self._groups = services, on_start, services.training_groups()
         self._options = {group: given.get(group, DEFAULT) for group in self._groups}
         self._options = {g: name if name in self._groups[g] else DEFAULT for g, name in self._options.items()}

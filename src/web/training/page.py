@@ -28,11 +28,7 @@ REFUSED = "Training runs are started, watched and stopped only in a browser on t
 STOP = "It is interrupted as by Ctrl-C: its last checkpoint is kept, and it can be continued."
 END = "Its process is killed. What it did after its last checkpoint is lost; it can be continued from there."
 
-
-@cache
-def shared_jobs(home: Path) -> Jobs:
-    """Return the jobs of all visitors."""
-    return Jobs(home)
+shared_jobs = cache(Jobs)  # of all visitors, by the folder of runs
 
 
 async def build(services: Services, request: Request) -> None:
@@ -190,8 +186,6 @@ class JobCard:
 
 
 class Confirmation:
-    """A dialog that asks before something is done."""
-
     def __init__(self) -> None:
         with ui.dialog() as self._dialog, ui.card().classes("t-confirm"):
             self._question = ui.label().classes("headline")
