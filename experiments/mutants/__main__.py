@@ -250,13 +250,17 @@ def read_reasons() -> dict[str, str]:
 
 
 def write_table() -> None:
-    """Write the page's table: detected mutants by area, and the others with the reason in `survivors.yaml`."""
-    rows = read()
-    reasons = read_reasons()
-    lines = ["| area | mutants tested | detected |", "|---|---|---|"]
+    """Write the page's table: detected mutants by area, and the others with the reason in `survivors.yaml`.
+
+    Mutants that nothing can detect, as they do what the program does, are left out of the last column's share.
+    """
+    rows, reasons = read(), read_reasons()
+    lines = ["| area | mutants | detected | not detectable | share of the detectable |", "|---|---|---|---|---|"]
     for area in (*dict.fromkeys(row["area"] for row in rows), "all"):
-        own = [row["detected"] for row in rows if area in (row["area"], "all")]
-        lines.append(f"| {area} | {len(own)} | {sum(own)} ({sum(own) / len(own):.1%}) |")
+        own = [row for row in rows if area in (row["area"], "all")]
+        found = sum(row["detected"] for row in own)
+        alike = sum(not row["detected"] and row["mutant"] in reasons for row in own)
+        lines.append(f"| {area} | {len(own)} | {found} | {alike} | {found / (len(own) - alike):.1%} |")
     lines += ["", "| not detected | why |", "|---|---|"]
     for name in sorted(row["mutant"] for row in rows if not row["detected"]):
         lines.append(f"| `{name}` | {reasons.get(name, 'a test is missing')} |")

@@ -156,6 +156,7 @@ def test_a_sum_tree_finds_what_cumulative_sums_find(count: int):
             found = tree.find(sums)
             assert (numbers[found] > 0).all()
             assert np.array_equal(found, np.searchsorted(np.cumsum(numbers), sums, side="right"))
+            assert tree.find(sums[:1]) == found[:1]
     assert tree[np.arange(count)].tolist() == numbers.tolist()
 
 

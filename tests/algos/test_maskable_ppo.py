@@ -116,7 +116,10 @@ def test_returns_and_lengths_of_games_are_summed_up():
     observations = adapter.reset()
     for _ in range(6):
         observations, *_ = adapter.step(observations.argmax(axis=1))
+    resumed: Any = MaskedVecEnv(EchoBatch(2, rounds=3))
+    resumed.load_state(adapter.state())
     finished = adapter.take_finished()
+    assert resumed.take_finished() == finished
     low, high = finished.pop("train/win_rate_low"), finished.pop("train/win_rate_high")
     assert (low, high) == wilson_interval(4, 4)
     means = {"episodes": 4, "episode_return": 3, "episode_length": 3, "win_rate": 1, "truncated_share": 0}

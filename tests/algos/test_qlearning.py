@@ -84,8 +84,13 @@ def test_learning_from_a_random_opponent_beats_not_learning(tmp_path):
 
 
 def test_it_learns_from_as_many_games_as_asked_for(tmp_path, monkeypatch):
-    played, play = [], QLearning.play_episode
-    monkeypatch.setattr(QLearning, "play_episode", lambda *arguments: played.append(0) or play(*arguments))
+    played = []
+
+    def play_episode(*arguments, play=QLearning.play_episode):
+        played.append(play(*arguments))
+        return played[-1]
+
+    monkeypatch.setattr(QLearning, "play_episode", play_episode)
     fit(tmp_path, 0, episodes=7)
     assert len(played) == 7
 

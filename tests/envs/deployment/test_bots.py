@@ -14,12 +14,13 @@ from src.envs.deployment.bots import Bot, Redeployed
 from src.envs.deployment.bots.placement import UNRANKED, BackLine, Deterministic, FrontLine, Placement, Scripted
 from src.envs.deployment.bots.planner import Planner
 from src.envs.deployment.bots.policy import RNG as RNG_RECORD
-from src.envs.deployment.bots.policy import any_action, choose
+from src.envs.deployment.bots.policy import any_action, choose, score_actions
 from src.envs.deployment.bots.teacher import BotTeacher, LabeledBatch
 from src.envs.deployment.game import DeploymentGame
 from src.envs.deployment.rules import hexgrid
 from src.envs.deployment.rules.scenario import Hex
 from src.envs.deployment.rules.state import GameState
+from src.envs.deployment.rules.world import MELEE
 from src.envs.splitmix import below
 from src.envs.tictactoe.game import TicTacToe
 from tests.envs.deployment.making import (
@@ -219,6 +220,16 @@ def test_a_cautious_bot_leaves_the_line_of_fire():
     spitter, reached = state.cell_of((2, 0)), moved(only(threat=1.0), FIXED, state)
     assert FIXED.world.sight[spitter, state.cell_of((4, 5))]
     assert not FIXED.world.sight[spitter, state.cell_of(reached)]
+
+
+def test_the_danger_of_a_hex_is_the_damage_that_is_expected_there():
+    """The only enemy does not shoot, and its charge reaches every hex."""
+    state = battle(FIXED, a1=(0, 6), b2=(8, 0))
+    scores = np.full(FIXED.num_actions, np.nan)
+    policy = only(threat=1.0).policy(FIXED)
+    score_actions(FIXED.world, state.games, state.i, policy, np.zeros(1, RNG_RECORD)[0], scores)
+    damage = FIXED.world.expected[MELEE, 4, 0] / FIXED.world.units["hp"][0] * FIXED.world.units["points"][0]
+    assert set(scores[np.isfinite(scores)].tolist()) == {-damage}
 
 
 COVER_SPOT = """
