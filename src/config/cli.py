@@ -4,7 +4,6 @@ import argparse
 import io
 import os
 import re
-import shlex
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -232,7 +231,7 @@ def suggest_resume(directory: Path) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         if sweep_name() is None and (directory / CONFIG).exists():
-            sys.exit(f"stopped: continue with {command('train')} {shlex.quote(f'resume={directory}')}")
+            sys.exit(f"stopped: continue with {command('train', f'resume={directory}')}")
         raise
 
 

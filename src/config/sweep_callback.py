@@ -6,7 +6,6 @@ import io
 import itertools
 import logging
 import os
-import shlex
 import sys
 import traceback
 from collections.abc import Callable
@@ -130,7 +129,7 @@ class SweepCallback(Callback):
 
             require_valid_job(config, directory, sample_jobs(config))
         words = [word for word in sys.argv[1:] if not word.startswith(SWEEP_DIRECTORY)]
-        full = shlex.join([*shlex.split(command("train")), *words, SWEEP_DIRECTORY + quote_value(str(directory))])
+        full = command("train", *words, SWEEP_DIRECTORY + quote_value(str(directory)))
         created = [
             path
             for name in (sweep_jobs.COMMAND, "multirun.yaml", trials.JOURNAL)

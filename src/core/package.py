@@ -48,10 +48,10 @@ def config_dirs() -> list[Path]:
     return [Path(name) for name in os.environ.get(CONFIG_DIRS, "").split(os.pathsep) if name]
 
 
-def command(module: str) -> str:
+def command(module: str, *arguments: str) -> str:
     """Return the command that runs a module of this package with the present extensions, for messages."""
     names = (os.path.relpath(path) if path.is_relative_to(Path.cwd()) else str(path) for path in config_dirs())
-    return " ".join([f"python -m {ROOT}.{module}", *(shlex.quote(f"--config-dir={name}") for name in names)])
+    return shlex.join(["python", "-m", f"{ROOT}.{module}", *(f"--config-dir={name}" for name in names), *arguments])
 
 
 def install_command(*extras: str) -> str:

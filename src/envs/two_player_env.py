@@ -19,6 +19,7 @@ from .masked_env import RENDER_FPS, RENDER_MODES, MaskedDiscrete, MaskedVectorEn
 from .opponent_pool_vec_env import vectorize_against
 
 Seat = Literal["first", "second", "random"]
+START_ATTEMPTS = 1000  # at a game in which the learner moves
 SEATS: dict[Seat, tuple[int, ...]] = {"first": (0,), "second": (1,), "random": (0, 1)}
 
 
@@ -158,13 +159,14 @@ class Episode:
 
 
 def start_episodes(episodes: Sequence[Episode]) -> None:
-    """Start new games, and play opponent moves until the learner is to move."""
+    """Start new games, and play opponent moves until the learner is to move; again where they have ended the game."""
     starting = list(episodes)
-    while starting:
+    for _ in range(START_ATTEMPTS):
         for episode in starting:
             episode.start()
         let_opponents_move(starting)
-        starting = [episode for episode in starting if episode.own_outcome is not None]  # ended by the opponent's move
+        starting = [episode for episode in starting if episode.own_outcome is not None]
+    require(not starting, f"all of {START_ATTEMPTS} games ended before the learner's first move")
     for episode in episodes:
         episode.collect_reward()
 

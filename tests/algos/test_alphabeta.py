@@ -280,10 +280,14 @@ def test_a_search_by_the_clock_goes_on_until_nine_tenths_of_its_time(monkeypatch
     agent = make_agent(1, seconds=10.0)
     assert agent._deepen(Slow(), None, SearchBudget(None, 10.0))[1] == 2
     assert now[0] == 9.5, "8.5 and 9 seconds are not over 90%"
-    now[0] = 0.0
+
+
+def test_no_nodes_are_left_when_the_time_is_up(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("src.algos.alphabeta.time.perf_counter", lambda: now[0])
     budget = SearchBudget(None, 10.0)
     now[0], budget.nodes = 10.0, 1000
-    assert budget.nodes_left() == 0, "there is no time for the fewest nodes either"
+    assert budget.nodes_left() == 0, "not the fewest nodes of a search either"
 
 
 @pytest.mark.parametrize(

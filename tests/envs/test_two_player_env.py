@@ -10,7 +10,7 @@ from src.core.play.agent import RandomAgent, SelfPlay
 from src.core.play.game import Trait
 from src.envs.tictactoe.game import TicTacToe
 from src.envs.two_player_env import VersusEnv
-from tests.envs.test_vector_envs import REWARD, Extreme, versus
+from tests.envs.test_vector_envs import REWARD, Extreme, assert_same, versus
 
 
 def test_it_is_a_gymnasium_environment():
@@ -53,7 +53,7 @@ def test_seats():
 
 @pytest.mark.parametrize("plies", [0, 1, 3])
 def test_games_begin_with_up_to_so_many_random_plies(plies: int):
-    """The learner is to move: after as many stones as its seat, and one more where the opponent had to answer."""
+    """The learner is to move: there is an even number of stones if it is first, and an odd one if second."""
     env = VersusEnv(TicTacToe(symmetric=True), RandomAgent(), REWARD, "random", {}, opening_plies=plies)
     batch, starts = env.vectorize(8), set()
     for seed in range(40):
@@ -63,6 +63,26 @@ def test_games_begin_with_up_to_so_many_random_plies(plies: int):
         starts.add(stones)
         np.testing.assert_array_equal(batch.reset(seed=seed)[0][0], observation)
     assert starts == set(range(plies + 2)), "the opponent answers the longest opening half of the time"
+
+
+def test_a_batch_that_begins_with_openings_goes_on_from_its_state():
+    env = VersusEnv(TicTacToe(symmetric=True), RandomAgent(), REWARD, "random", {}, opening_plies=3)
+    batch, resumed = env.vectorize(8), env.vectorize(8)
+    batch.reset(seed=0)
+    resumed.load_state(batch.state())
+    for _ in range(12):
+        actions = batch.action_masks().argmax(axis=1)
+        assert_same(batch.step(actions), resumed.step(actions))
+
+
+def test_a_game_that_the_opponent_always_ends_first_is_refused():
+    class Resigning(TicTacToe):
+        def outcome(self, state):
+            return None if state == 9 * "." else -1
+
+    env = VersusEnv(Resigning(symmetric=True), RandomAgent(), REWARD, "second", {})
+    with pytest.raises(UserError, match="ended before the learner's first move"):
+        env.reset(seed=0)
 
 
 def test_an_opening_that_is_longer_than_a_game_is_refused():

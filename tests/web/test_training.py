@@ -12,7 +12,7 @@ from hydra import initialize_config_module
 from starlette.requests import Request
 
 from src.core.errors import UserError
-from src.core.package import CONFIG_DIRS
+from src.core.package import CONFIG_DIRS, command
 from src.play import ConfigLab
 from src.web.files import RunPath, read_metrics
 from src.web.training import form, jobs
@@ -155,7 +155,7 @@ def test_the_command_is_one_to_type():
     options = {"env": "quoridor", "algo": form.DEFAULT, "reward": form.DEFAULT}
     arguments = form.train_arguments(options, "seed=3\n'algo.note=a; rm -rf *'")
     assert arguments == ["env=quoridor", "seed=3", "algo.note=a; rm -rf *"]
-    assert form.train_command(arguments) == "python -m src.train env=quoridor seed=3 'algo.note=a; rm -rf *'"
+    assert command("train", *arguments) == "python -m src.train env=quoridor seed=3 'algo.note=a; rm -rf *'"
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from ...core.parallel import run_in_spans
 from ...core.play.agent import Agent, RandomAgent
 from ..masked_env import MaskedVectorEnv, Step, load_arrays, save_arrays
 from ..splitmix import below, next_word, seed_word
-from ..two_player_env import GameReward
+from ..two_player_env import START_ATTEMPTS, GameReward
 from . import rules
 from .agents import RunnerAgent
 from .game import Quoridor
@@ -139,15 +139,15 @@ def _potential(board: Any, seat: int, config: BatchConfig) -> float:
 
 @inlined
 def _start_game(board: Any, game: Any, config: BatchConfig, moves: np.ndarray) -> None:
-    """Start a new game; if the learner is not to move, the opponent moves."""
+    """Start a new game; if the learner is not to move, the opponent moves. It starts again if that has ended it."""
     start = board.size // 2
     pawns, left = (start, board.size * board.size - 1 - start), (config.walls, config.walls)
-    game.seat = config.first_seat + (below(game, 2) if config.seats == 2 else 0)
-    game.explore = config.explore
-    if config.explore_most > config.explore:
-        game.explore += (config.explore_most - config.explore) * _uniform(game)
-    plies = below(game, config.opening_plies + 1) if config.opening_plies > 0 else 0
-    while True:
+    for _ in range(START_ATTEMPTS):
+        game.seat = config.first_seat + (below(game, 2) if config.seats == 2 else 0)
+        game.explore = config.explore
+        if config.explore_most > config.explore:
+            game.explore += (config.explore_most - config.explore) * _uniform(game)
+        plies = below(game, config.opening_plies + 1) if config.opening_plies > 0 else 0
         rules.set_up(board, ZERO, ZERO, pawns, left, 0)
         while board.ply < plies and not rules.is_over(board):
             rules.make(board, moves[below(game, rules.list_legal(board, moves))])

@@ -71,7 +71,12 @@ class ReviewPanel:
     """The graph of the evaluation, and a sentence about the move shown; hidden until a review is started."""
 
     def __init__(
-        self, judge: Callable[[Position, int], Judgment], start: Work, practice: Work, pick_ply: OnPick, changed: Work
+        self,
+        judge: Callable[[Position, int], Judgment],
+        start: Work,
+        practice: Work,
+        pick_ply: OnPick,
+        changed: Callable[[], None],
     ) -> None:
         """`judge` is slow and called in a thread; buttons call `start` and `practice`; `changed`: after a judgment."""
         self._judge, self._changed = judge, changed

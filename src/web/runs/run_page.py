@@ -10,13 +10,13 @@ from urllib.parse import quote, urlencode
 from nicegui import ui
 
 from ...core.errors import UserError
+from ...core.package import command
 from ...core.runs.trackers import ADDRESS
 from .. import files, shell
 from ..event_loop import in_thread
 from ..files import RunPath
 from ..pages import discover
 from ..services import Services
-from ..training.form import train_command
 from . import PAGE, curves, notes
 from .charts import ChartGrid
 from .curves import Scale
@@ -179,7 +179,7 @@ class RunPage:
                 if online is not None:
                     ui.link("on wandb", online, new_tab=True)
         with _card("Command"):
-            shell.command_line(train_command(row["overrides"]))
+            shell.command_line(command("train", *row["overrides"]))
             ui.label(run.name).classes("faint r-path")
         with _card("Differences from the defaults"), errors_inline():
             defaults = await in_thread(self.services.default_settings, row["env"], row["algo"])

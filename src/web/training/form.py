@@ -55,11 +55,6 @@ def train_arguments(options: Mapping[str, str], overrides: str) -> list[str]:
     return [f"{group}={name}" for group, name in options.items() if name != DEFAULT] + parse_overrides(overrides)
 
 
-def train_command(arguments: Sequence[str]) -> str:
-    """Return the equivalent command to type in a terminal."""
-    return " ".join([command("train"), *map(shlex.quote, arguments)])
-
-
 class Preset(NamedTuple):
     title: str
     minutes: int  # on two cores of a CPU, with the final evaluation
@@ -139,7 +134,7 @@ class TrainingForm:
             (self._selects[named] if self._options.get(named, DEFAULT) != DEFAULT else self._text).props(add="error")
             return None
         arguments = ["-m", *arguments] if len(jobs) > 1 else arguments
-        self._command.text = train_command(arguments)
+        self._command.text = command("train", *arguments)
         for group in self._groups:
             default = chosen.get(group) if self._options[group] == DEFAULT else None
             offered = list(self._selects[group].options)

@@ -11,13 +11,14 @@ from nicegui import ui
 from starlette.requests import Request
 
 from ...core.errors import require
+from ...core.package import command
 from .. import files, runs, shell
 from ..files import Progress, RunPath
 from ..runs import address
 from ..runs.details import ProgressLine
 from ..runs.index import Row, shared_index
 from ..services import Services
-from .form import TrainingForm, train_command
+from .form import TrainingForm
 from .jobs import SWEEP, Job, Jobs, quote_value
 
 POLL = 1.0  # seconds between looks at the jobs
@@ -96,7 +97,7 @@ class TrainingPage:
         await self._launch([f"resume={quote_value(str(directory))}"], directory, f"Continue {name}?")
 
     async def _launch(self, arguments: list[str], directory: Path, question: str) -> None:
-        if await self._confirm.ask(question, train_command(arguments), "Start"):
+        if await self._confirm.ask(question, command("train", *arguments), "Start"):
             await asyncio.to_thread(self.jobs.start, arguments, directory)
             await self.poll()
 
@@ -149,7 +150,7 @@ class JobCard:
                 self._end = button("End now", "dangerous", "t-end", lambda: page.end(job))
                 self._continue = button("Continue", "restart_alt", "t-continue", self._resume)
             self._progress = ProgressLine()
-            ui.label(train_command(job.arguments)).classes("faint t-words")
+            ui.label(command("train", *job.arguments)).classes("faint t-words")
             with ui.element("pre").classes("r-config t-log") as self._output:
                 self._output.props('tabindex=0 role=log aria-label="end of the output"')
                 self._log = ui.label()

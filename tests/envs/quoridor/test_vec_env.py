@@ -153,9 +153,31 @@ def test_games_begin_with_up_to_so_many_random_plies():
 def test_no_game_begins_when_it_is_over():
     """On nine cells most games of eight random plies have ended, and the runner ends some of the others."""
     env = QuoridorEnv(make_game(size=3, walls=1), RunnerAgent(), PATHS, "random", {}, opening_plies=8)
-    for batch in (env.vectorize(500), GameEnv.vectorize(env, 100)):
-        _, info = batch.reset(seed=0)
-        assert info["action_mask"].any(axis=1).all()
+    batch, generic = env.vectorize(4000), GameEnv.vectorize(env, 1000)
+    assert isinstance(batch, VecQuoridor)
+    assert isinstance(generic, PythonVectorEnv)
+    for one in (batch, generic):
+        assert one.reset(seed=0)[1]["action_mask"].any(axis=1).all()
+    seats = np.mean([position.ply % 2 for position in batch.positions()])
+    assert seats == pytest.approx(np.mean([episode.own_seat for episode in generic._episodes]), abs=0.05)
+
+
+def test_a_batch_that_begins_with_openings_goes_on_from_its_state():
+    env = QuoridorEnv(make_game(size=5, walls=3), RunnerAgent(0.2), PATHS, "random", {}, opening_plies=4)
+    batch, resumed = env.vectorize(20), env.vectorize(20)
+    assert isinstance(batch, VecQuoridor)
+    assert isinstance(resumed, VecQuoridor)
+    batch.reset(seed=0)
+    resumed.load_state(batch.state())
+    rng = np.random.default_rng(0)
+    for _ in range(30):
+        actions = drawn(rng, batch.action_masks())
+        assert_same(batch.step(actions), resumed.step(actions))
+
+
+def test_a_game_that_the_runner_always_ends_first_does_not_hang():
+    env = QuoridorEnv(make_game(size=5, walls=3, ply_limit=1), RunnerAgent(), PATHS, "second", {})
+    assert not env.vectorize(4).reset(seed=0)[1]["action_mask"].any()
 
 
 def test_seats_are_drawn_alike():
