@@ -225,13 +225,13 @@ def _shape(node: Any) -> Any:
 
 
 def measure(one: Measurement, workers: int = 1) -> dict[str, Any]:
-    """Run the command, a match in so many processes; return its line of results.jsonl."""
+    """Run the command, a match in this many processes; return its line of results.jsonl."""
     place, code, began = Place.here(), code_digest(one.command), time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "eval.json"
         output = [f"hydra.run.dir={folder}"] if one.command.startswith("train") else [f"json={file}"]
-        if one.command.startswith("sprt"):
-            output.append(f"workers={workers}")
+        many = {"workers": workers} if one.command.startswith("sprt") else {}
+        output += [f"{key}={value}" for key, value in many.items()]
         subprocess.run([sys.executable, "-m", *shlex.split(f"src.{one.command}"), *output], cwd=ROOT, check=True)
         found = json.loads(file.read_text())
     seconds = time.monotonic() - began
@@ -244,6 +244,7 @@ def measure(one: Measurement, workers: int = 1) -> dict[str, Any]:
         "commit": place.commit,
         "code": code,
         "machine": place.machine + gpu,
+        **many,
         "seconds": round(seconds, 1),
         "scores": {name: tally(score) for name, score in scores.items()},
         "lost_lines": [lines["losses"] for lines in found.get("every_reply", {}).values()],

@@ -245,8 +245,9 @@ def read() -> list[dict[str, Any]]:
 
 
 def read_reasons() -> dict[str, str]:
-    """Return by mutant why no test can detect it."""
-    return yaml.safe_load((FOLDER / "survivors.yaml").read_text()) or {}
+    """Return by mutant why no test can detect it; none if the code has changed since they were written."""
+    saved = yaml.safe_load((FOLDER / "survivors.yaml").read_text())
+    return saved["reasons"] if {row["code"] for row in read()} == {saved["code"]} else {}
 
 
 def write_table() -> None:
@@ -259,8 +260,8 @@ def write_table() -> None:
     for area in (*dict.fromkeys(row["area"] for row in rows), "all"):
         own = [row for row in rows if area in (row["area"], "all")]
         found = sum(row["detected"] for row in own)
-        alike = sum(not row["detected"] and row["mutant"] in reasons for row in own)
-        lines.append(f"| {area} | {len(own)} | {found} | {alike} | {found / (len(own) - alike):.1%} |")
+        same = sum(not row["detected"] and row["mutant"] in reasons for row in own)
+        lines.append(f"| {area} | {len(own)} | {found} | {same} | {found / max(len(own) - same, 1):.1%} |")
     lines += ["", "| not detected | why |", "|---|---|"]
     for name in sorted(row["mutant"] for row in rows if not row["detected"]):
         lines.append(f"| `{name}` | {reasons.get(name, 'a test is missing')} |")
