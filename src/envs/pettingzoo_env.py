@@ -36,7 +36,7 @@ class GameAEC(AECEnv[str, dict[str, np.ndarray], int | None]):
         first = game.observe(game.view(game.initial(np.random.default_rng(0))))
         observation = spaces.Dict(
             {
-                "observation": spaces.Box(0.0, 1.0, first.shape, np.float32),
+                "observation": spaces.Box(*game.observation_range, first.shape, np.float32),
                 "action_mask": spaces.MultiBinary(game.num_actions),
             }
         )

@@ -99,7 +99,11 @@ class Episode:
         self.state = random_opening(self.game, plies, self.rng)
 
     def play(self, action: int) -> None:
-        self.state = self.game.play(self.state, action)
+        self.reach(self.game.play(self.state, action), action)
+
+    def reach(self, state: Any, action: int) -> None:
+        """Continue in the state after an action."""
+        self.state = state
         self._actions.append(action)
 
     @property
@@ -181,9 +185,16 @@ def let_opponents_move(episodes: Sequence[Episode]) -> None:
             decisions = opponent.decide_for([episode.number for episode in waiting], game, views, rngs)
         else:
             decisions = opponent.decide_batch(game, views, rngs)
-        for episode, decision in zip(waiting, decisions, strict=True):
-            assert decision.action is not None, "an opponent inside an environment must always choose an action"
-            episode.play(decision.action)
+        actions = [decision.action for decision in decisions if decision.action is not None]
+        assert len(actions) == len(waiting), "an opponent inside an environment must always choose an action"
+        play_all(waiting, actions)
+
+
+def play_all(episodes: Sequence[Episode], actions: Sequence[int]) -> None:
+    """Play an action in each episode, as one batch."""
+    states = episodes[0].game.play_batch([episode.state for episode in episodes], actions)
+    for episode, state, action in zip(episodes, states, actions, strict=True):
+        episode.reach(state, action)
 
 
 class PythonVectorEnv(MaskedVectorEnv[np.ndarray]):
@@ -215,8 +226,7 @@ class PythonVectorEnv(MaskedVectorEnv[np.ndarray]):
 
     def step(self, actions: np.ndarray) -> Step[np.ndarray]:
         """Play one legal action per env (N,); raise before any is played if one is illegal."""
-        for episode, action in zip(self._episodes, self._checked(actions, self._masks).tolist(), strict=True):
-            episode.play(action)
+        play_all(self._episodes, self._checked(actions, self._masks).tolist())
         let_opponents_move(self._episodes)
         outcomes = [episode.own_outcome for episode in self._episodes]
         ended = np.array([outcome is not None for outcome in outcomes])
@@ -282,7 +292,7 @@ class GameEnv(gymnasium.Env[np.ndarray, np.int64]):
         self.baselines = dict(baselines)
         self.action_space = MaskedDiscrete(game.num_actions, self._legal)
         shape = game.observe(game.view(game.initial(np.random.default_rng(0)))).shape
-        self.observation_space: spaces.Box = spaces.Box(0.0, 1.0, shape, np.float32)
+        self.observation_space: spaces.Box = spaces.Box(*game.observation_range, shape, np.float32)
         self._episode = Episode(game, opponent, self.seats, reward, opening_plies)
 
     def vectorize(self, num_envs: int, device: str = "cpu") -> Any:

@@ -110,9 +110,9 @@ class _GameInProgress:
     decisions: int = 0  # of the evaluated agent, each of one or several actions
     on_position: Callable[[Any], None] = lambda state: None  # called after every action
 
-    def play(self, game: Game, action: int) -> None:
-        self.state = game.play(self.state, action)
-        self.on_position(self.state)
+    def reach(self, state: Any) -> None:
+        self.state = state
+        self.on_position(state)
 
     def own_outcome(self, game: Game) -> int | None:
         """Return the outcome of a finished game for the evaluated agent; None if it was aborted."""
@@ -273,6 +273,8 @@ def _move(game: Game, group: list[_GameInProgress]) -> None:
     agent = group[0].agents[seats[0]]
     views = [game.view(match.state) for match in group]
     decisions = agent.decide_batch(game, views, [match.rngs[seat] for match, seat in zip(group, seats, strict=True)])
+    moves = [(match, one.action) for match, one in zip(group, decisions, strict=True) if one.action is not None]
+    states = iter(game.play_batch([match.state for match, _ in moves], [action for _, action in moves]))
     for match, seat, decision in zip(group, seats, decisions, strict=True):
         if seat == match.seat:
             for key in agent.counters:
@@ -281,13 +283,13 @@ def _move(game: Game, group: list[_GameInProgress]) -> None:
             match.outcome = outcome_for_seat(seat, -1)
             continue
         match.decisions += seat == match.seat
-        match.play(game, decision.action)
+        match.reach(next(states))
         assert not decision.plan or game.players == 1, "with two players the other one moves in between"
         for action in decision.plan:
             if game.outcome(match.state) is not None:
                 break
             if game.is_open(match.state, action):  # earlier actions may have made it unnecessary
-                match.play(game, action)
+                match.reach(game.play(match.state, action))
 
 
 def _game_result(game: Game, agent: Agent, match: _GameInProgress) -> _GameResult:
