@@ -122,8 +122,11 @@ class AlphaBetaAgent(Agent):
         lines = []
         for action in game.candidates(view, self.level.selective, self.evaluation.waiting_plies):
             if action != best.line[0]:
-                found = self._value_of(game, searcher, game.play(view, action), depth - 1, budget)
-                lines.append((parent_score(found.score, self.evaluation.ply_cost), (action, *found.line)))
+                after = game.play(view, action)
+                found = self._value_of(game, searcher, after, depth - 1, budget)
+                score = parent_score(found.score, self.evaluation.ply_cost)
+                own = game.to_move(after) == game.to_move(view)  # another turn
+                lines.append((-score if own else score, (action, *found.line)))
         lines.sort(key=lambda scored: -scored[0])
         lines.insert(0, (best.score, best.line))
         return [Line(self._score_text(score), actions) for score, actions in lines[:count]]
@@ -254,11 +257,19 @@ class PlainSearch:
                 return best, ()
         if self.nodes > self.node_limit:
             raise _OutOfNodesError
+        seat = game.to_move(state)
         actions = game.candidates(state, rules.selective, rules.waiting_plies) if depth > 0 else game.threats(state)
         for action in sorted(actions, key=lambda action: action != first):
-            window = -beta - 1, -max(alpha, best) + 1  # widened by 1, because wins lose a point with every ply
-            below, line = self._value(game.play(state, action), depth - 1, *window)
-            score = parent_score(below, rules.ply_cost)
+            after, window = (
+                game.play(state, action),
+                (max(alpha, best) - 1, beta + 1),
+            )  # wins lose a point with every ply
+            if game.to_move(after) == seat:  # who has another turn
+                below, line = self._value(after, depth - 1, *window)
+                score = -parent_score(below, rules.ply_cost)
+            else:
+                below, line = self._value(after, depth - 1, -window[1], -window[0])
+                score = parent_score(below, rules.ply_cost)
             if score > best:
                 best, best_line = score, (action, *line)
             if best >= beta:
