@@ -20,6 +20,7 @@ from .config.cli import quote_value
 from .config.compose import build_env, compose_train, own_hydra
 from .config.errors import as_user_errors
 from .config.load import load_agent as load_agent_of_run
+from .config.resolvers import open_parameters
 from .core.errors import require
 from .core.play import arena
 from .core.play.agent import Agent, RandomAgent, SelfPlay
@@ -139,7 +140,7 @@ def train(config: DictConfig, directory: str | Path | None = None) -> dict[str, 
 
 def _compose(command: str, words: list[str]) -> DictConfig:
     with as_user_errors(), own_hydra():
-        config = hydra.compose(command, words, return_hydra_config=True)
+        config = hydra.compose(command, open_parameters(words), return_hydra_config=True)
         groups = ("env", "agent", "reward")
         parts: dict[str, Any] = {group: OmegaConf.to_container(config[group], resolve=True) for group in groups}
         return DictConfig(parts | {"composition": config.hydra.runtime.choices})

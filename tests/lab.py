@@ -84,10 +84,10 @@ def python(*words: str, folder: Path = ROOT, **environment: str) -> subprocess.C
 
 
 def need(extra: str, *modules: str) -> None:
-    """Skip a test whose extra is not installed, but fail where everything has to be installed."""
+    """Skip a test or module whose extra is not installed, but fail where everything has to be installed."""
     if any(find_spec(name) is None for name in modules):
         reason = f"{', '.join(modules)} is not installed: pip install -c constraints.txt -e '.[{extra}]'"
-        (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
+        pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason, allow_module_level=True)
 
 
 def setup_cfg() -> configparser.ConfigParser:

@@ -40,7 +40,7 @@ from src.envs.deployment.net import Units
 from src.nets.flat import MLP
 from tests import parsed_configs
 from tests.golden import metrics
-from tests.lab import ROOT, Lab
+from tests.lab import ROOT, Lab, need
 from tests.marks import mostly_slow
 from tests.waiting import wait_until
 
@@ -84,7 +84,8 @@ def shortest_of_each_game() -> list[str]:
     return sorted(chosen.values())
 
 
-PLAIN_GAMES = ("connect_four", "game_2048", "othello")  # on the generic environments: every learner runs the same code
+# On the generic environments: every learner runs the same code.
+PLAIN_GAMES = ("connect_four", "game_2048", "open_spiel", "othello", "pgx")
 FEW_ENVS = [env for env in shortest_of_each_game() if env not in PLAIN_GAMES]
 VARIANTS = [pytest.param(env, "ppo", marks=pytest.mark.slow) for env in options("env") if env not in FEW_ENVS]
 VARIANTS += [
@@ -121,7 +122,7 @@ COMPANIONS = {
     **{name: ["algo.init_from=x"] for name in ("wargame", "wargame_mirror")},
 }  # what an option makes sense with
 ONLY_IN_SOME_ENVS = "warm_up.random.opening_plies"  # of curriculum=random_first, which is for the wargame, too
-EXTRAS = {"tensorboard"}  # options that need a package of their own name
+EXTRAS = {"tensorboard": "tensorboard", "open_spiel": "pyspiel", "pgx": "pgx"}  # options named like it: its package
 
 
 FEW = {"env": FEW_ENVS, "experiment": ["minesweeper_ladder", "quoridor", "tictactoe_no_symmetry", "wargame_mirror"]}
@@ -135,7 +136,7 @@ OPTIONS = [
 @pytest.mark.parametrize(("group", "option"), OPTIONS)
 def test_every_option_composes_into_objects(group: str, option: str):
     if option in EXTRAS:
-        pytest.importorskip(option)
+        need(option, EXTRAS[option])
     cfg = validate(composed(f"{group}={option}", *COMPANIONS.get(option, [])), schema.Train)
     for name in ("env", "algo", "curriculum", *(f"logger.trackers.{name}" for name in cfg.logger.trackers)):
         build(OmegaConf.select(cfg, name), name)
@@ -240,6 +241,8 @@ def test_an_agent_is_built_around_the_network_of_a_run():
 
 @pytest.mark.parametrize(("env", "algo"), PAIRS)
 def test_every_pair_trains_or_is_refused(tmp_path: Path, env: str, algo: str):
+    if env in EXTRAS:
+        need(env, EXTRAS[env])
     if fits(env, algo):
         logged = metrics.described(train_small(env, algo, tmp_path))
         assert [name for name in logged if name not in METRICS] == [], "describe it in metrics.yaml"

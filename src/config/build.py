@@ -21,7 +21,10 @@ from ..core.runs.run import Algorithm, Environment
 from ..core.runs.trackers import Tracker
 from . import CONF
 
-TRAINING = ("torch", "sb3_contrib", "stable_baselines3", "wandb")  # packages of the extra `train`
+EXTRAS = {  # of optional packages, by the name that is imported
+    **dict.fromkeys(("torch", "sb3_contrib", "stable_baselines3", "wandb"), "train"),
+    **{"pyspiel": "open_spiel", "pgx": "pgx", "jax": "pgx"},
+}
 ROLES: dict[str, type] = {  # what a configuration builds, by its key
     "env": Environment,
     "env.game": Game,
@@ -67,8 +70,8 @@ def get_object(name: Any, path: str) -> Any:
         error = _import_error(locate(name)) or failed
         missing = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else None
         advice = "" if missing is None else "; --config-dir=mine/conf imports from mine"
-        if missing in TRAINING:
-            advice = f": {install_command('train')}"
+        if missing in EXTRAS:
+            advice = f": {install_command(EXTRAS[missing])}"
         raise UserError(f"{path}._target_={ranges.shown(name)} cannot be imported: {error}{advice}") from error
 
 

@@ -81,7 +81,7 @@ def launch(main: Callable[[], object], rewrite: Rewrite = lambda arguments: argu
     os.environ["HYDRA_FULL_ERROR"] = "1"  # otherwise Hydra prints the traceback itself and exits
     share_config_store()
     try:
-        sys.argv[1:] = rewrite(add_extensions(sys.argv[1:]))
+        sys.argv[1:] = resolvers.open_parameters(rewrite(add_extensions(sys.argv[1:])))
         flags = _check_flags(sys.argv[1:])
         require(flags.cfg or not flags.package, f"--package={flags.package} is a part of --cfg: add --cfg job")
         rerun = flags.experimental_rerun

@@ -35,7 +35,7 @@ from ..core.runs.zoo import find_run
 from . import CONF
 from .build import WrongClassError, build, get_object, plain, require_class
 from .errors import user_message
-from .resolvers import accelerator, defer_tuned, is_option, tuned
+from .resolvers import accelerator, defer_tuned, is_option, open_parameters, tuned
 from .schema import Train
 
 log = logging.getLogger(__name__)
@@ -60,7 +60,7 @@ def own_hydra() -> Iterator[None]:
 def compose_train(*overrides: str) -> DictConfig:
     """Compose a configuration from command-line overrides, for calling `train` in scripts and notebooks."""
     with own_hydra():
-        cfg = hydra.compose("train", defer_tuned(list(overrides)), return_hydra_config=True)
+        cfg = hydra.compose("train", open_parameters(defer_tuned(list(overrides))), return_hydra_config=True)
     HydraConfig.instance().set_config(cfg)
     cfg = validate(without_hydra(cfg), Train)
     cfg.composition.overrides = task_overrides()

@@ -44,6 +44,11 @@ def _deferred(word: str) -> str:
     return "tuned=" + ",".join(f"${{option:{name}}}" for name in names.split(","))
 
 
+def open_parameters(words: list[str]) -> list[str]:
+    """Let `env.game.parameters.x=1` add a key: only the library of the game knows which there are."""
+    return [f"++{word}" if word.startswith("env.game.parameters.") else word for word in words]
+
+
 def teacher_of(env: str) -> str:
     """Return the option of the group `agent` that is the teacher in an env, or in the game that it is a variant of."""
     return f"teacher_of/{_of_variant('agent/teacher_of', env)}"
