@@ -1,0 +1,1 @@
+"""Board games of pgx, which are compiled by JAX."""
