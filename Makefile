@@ -5,7 +5,8 @@ EVERYTHING := '.[test,train,dev,web,sweep,ray,slurm,tensorboard,onnx,docs,pettin
 NEWEST := build/newest
 TORCH ?= torch
 TESTS ?= tests
-PIP := $(BIN)/pip --disable-pip-version-check install --quiet --constraint constraints.txt
+# Python compiles a module when it is first imported; to compile all of them takes longer than to install them.
+PIP := $(BIN)/pip --disable-pip-version-check install --quiet --no-compile --constraint constraints.txt
 
 .DEFAULT_GOAL := help
 .PHONY: help train play test testslow lint format docs audit newest golden notebooks profile bench faults tables experiment clean
@@ -77,9 +78,11 @@ clean:  ## Remove the environment and caches, keep outputs
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 # A marker is written last, so an install that was broken off is done again.
-$(VENV)/installed: setup.cfg constraints.txt
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
 	@echo "installing into $(VENV); the first time takes a minute or two"
+
+$(VENV)/installed: setup.cfg constraints.txt | $(BIN)/python
 	$(PIP) --editable '.[train]'
 	touch $@
 
@@ -87,9 +90,9 @@ $(VENV)/installed-web: $(VENV)/installed
 	$(PIP) --editable '.[web]'
 	touch $@
 
-$(VENV)/installed-dev: $(VENV)/installed
+$(VENV)/installed-dev: setup.cfg constraints.txt | $(BIN)/python
 	$(PIP) --editable $(EVERYTHING)
-	touch $@
+	touch $(VENV)/installed $@
 
 $(VENV)/installed-docs: $(VENV)/installed
 	$(PIP) --editable '.[docs]'

@@ -230,8 +230,8 @@ def measure(one: Measurement, workers: int = 1) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "eval.json"
         output = [f"hydra.run.dir={folder}"] if one.command.startswith("train") else [f"json={file}"]
-        many = {"workers": workers} if one.command.startswith("sprt") else {}
-        output += [f"{key}={value}" for key, value in many.items()]
+        if is_match := one.command.startswith("sprt"):
+            output.append(f"workers={workers}")
         subprocess.run([sys.executable, "-m", *shlex.split(f"src.{one.command}"), *output], cwd=ROOT, check=True)
         found = json.loads(file.read_text())
     seconds = time.monotonic() - began
@@ -244,7 +244,7 @@ def measure(one: Measurement, workers: int = 1) -> dict[str, Any]:
         "commit": place.commit,
         "code": code,
         "machine": place.machine + gpu,
-        **many,
+        **({"workers": workers} if is_match else {}),
         "seconds": round(seconds, 1),
         "scores": {name: tally(score) for name, score in scores.items()},
         "lost_lines": [lines["losses"] for lines in found.get("every_reply", {}).values()],

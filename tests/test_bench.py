@@ -6,11 +6,13 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from experiments.bench import quoridor, quoridor_batch, runs_page, tictactoe_qlearning
+from experiments.bench import ppo_throughput, quoridor, quoridor_batch, runs_page, tictactoe_qlearning
 from experiments.bench.__main__ import BENCHMARKS, main
 from experiments.bench.history import COLUMNS, Place, append, previous, table
 from experiments.bench.speed import Row
 from src.core.errors import UserError
+from src.envs.minesweeper.net import CellCodes
+from src.nets.boards import CNN
 
 pytestmark = pytest.mark.slow
 
@@ -50,6 +52,12 @@ def test_compiled_self_play_is_compared_with_the_loop_in_python():
     rows = quoridor_batch.rows(0.02, games=256)
     assert {row.unit for row in rows} == {"moves/s"}
     assert all(row.ratio is not None and row.ratio > 5 for row in rows)
+
+
+def test_every_way_to_learn_collects_a_rollout_and_trains_on_it():
+    task = ppo_throughput.minesweeper("4x4x3", CNN(8, encoder=CellCodes(), value_pool="mean_max"), 8, "cpu")
+    for name, make in ppo_throughput.ways_to_learn(task, 4, None, "cpu").items():
+        assert make()() == 32, name
 
 
 def test_the_table_shows_ratio_peer_and_change():

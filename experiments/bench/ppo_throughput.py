@@ -105,7 +105,7 @@ def peer(task: Task, envs: VecEnv, device: str) -> Update:
 def maskable_ppo(task: Task, count: int, device: str) -> Update:
     compute = Compute(device, "bfloat16", compile=True)
     games = MaskedVecEnv(task.single().vectorize(count), pinned=compute.on_gpu)
-    return sb3_update(Model(games, task.net, compute, lr=3e-4, **task.settings(count)))
+    return sb3_update(Model(games, task.net, compute, lr=3e-4, max_grad_norm=0.5, **task.settings(count)))
 
 
 def ppo(task: Task, count: int, device: str) -> Update:

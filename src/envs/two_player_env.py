@@ -297,12 +297,11 @@ class GameEnv(gymnasium.Env[np.ndarray, np.int64]):
 
     def vectorize(self, num_envs: int, device: str = "cpu") -> Any:
         """Return a batch of games with this configuration; the games are split evenly over a pool of opponents."""
+        return vectorize_against(self.opponent, num_envs, self._make_batch)
 
-        def make(opponent: Agent, count: int) -> PythonVectorEnv:
-            space, plies = self.observation_space, self.opening_plies
-            return PythonVectorEnv(count, self.game, opponent, self.reward, self.seats, space, plies)
-
-        return vectorize_against(self.opponent, num_envs, make)
+    def _make_batch(self, opponent: Agent, count: int) -> MaskedVectorEnv[np.ndarray]:
+        space = self.observation_space
+        return PythonVectorEnv(count, self.game, opponent, self.reward, self.seats, space, self.opening_plies)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict]:
         super().reset(seed=seed)

@@ -11,15 +11,19 @@ from src.core.errors import UserError
 from src.core.play.agent import Agent, OpponentPool, RandomAgent, SelfPlay
 from src.core.play.capabilities import SupportsEpisodeStats
 from src.envs.opponent_pool_vec_env import OpponentPoolVectorEnv, join_infos
+from src.envs.quoridor.agents import RunnerAgent
+from src.envs.quoridor.vec_env import VecQuoridor
 from src.envs.tictactoe.game import TicTacToe
 from src.envs.two_player_env import Episode, OutcomeReward, VersusEnv
 from tests.envs.deployment.making import bot
-from tests.envs.test_vector_envs import REWARD, Extreme, assert_same, drawn, pool, versus, wargame
+from tests.envs.test_vector_envs import REWARD, Extreme, assert_same, drawn, pool, quoridor, versus, wargame
 from tests.marks import mostly_slow
 
 CASES: dict[str, tuple[Any, list[Agent]]] = {
     "wargame": (wargame, [bot(0.2), RandomAgent(), bot(1.0)]),
     "tictactoe": (versus, [RandomAgent(), MinimaxAgent()]),
+    "quoridor, compiled": (quoridor, [RunnerAgent(), RunnerAgent(0.5)]),
+    "quoridor, in part": (quoridor, [RunnerAgent(), Extreme()]),
 }
 
 
@@ -111,6 +115,12 @@ def test_each_part_penalizes_its_illegal_actions():
     assert [np.array_equal(*pair) for pair in zip(observations, after, strict=True)] == [False, True, False, False]
     beyond = np.array([*actions[:3], batch.num_actions])
     assert_refused(batch, [*WRONG, (beyond, "among envs 3 to 3: .*does not exist")])
+
+
+def test_the_runners_of_the_default_pool_are_compiled():
+    batch = api.make_vec("quoridor", num_envs=5)
+    assert isinstance(batch, OpponentPoolVectorEnv)
+    assert [(type(part), part.num_envs) for part in batch.parts] == [(VecQuoridor, 3), (VecQuoridor, 2)]
 
 
 def test_a_pool_needs_an_env_for_each_member():

@@ -64,7 +64,7 @@ class RunTable:
         self._first = frozenset(view.runs)  # listed first: an address asks for them
         self._start, self._page_size = 0, PAGE_SIZES[0]
         self._rows: list[Row] | None = None  # of the index, as shown
-        self._selected: Sequence[Row] = list[Row]()
+        self._selected: Sequence[Row] = []
         with ui.element("section").classes("r-card").props('aria-label="list of runs"'):
             with ui.element("div").classes("r-bar"):
                 with ui.element("h1").classes("headline"):

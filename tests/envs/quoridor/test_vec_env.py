@@ -152,8 +152,11 @@ def test_games_begin_with_up_to_so_many_random_plies():
 
 def test_no_game_begins_when_it_is_over():
     """On nine cells most games of eight random plies have ended, and the runner ends some of the others."""
-    env = QuoridorEnv(make_game(size=3, walls=1), RunnerAgent(), PATHS, "random", {}, opening_plies=8)
-    batch, generic = env.vectorize(4000), GameEnv.vectorize(env, 1000)
+    game = make_game(size=3, walls=1)
+    batch, generic = (
+        kind(game, RunnerAgent(), PATHS, "random", {}, opening_plies=8).vectorize(count)
+        for kind, count in ((QuoridorEnv, 4000), (GameEnv, 1000))
+    )
     assert isinstance(batch, VecQuoridor)
     assert isinstance(generic, PythonVectorEnv)
     for one in (batch, generic):
