@@ -260,16 +260,11 @@ class PlainSearch:
         seat = game.to_move(state)
         actions = game.candidates(state, rules.selective, rules.waiting_plies) if depth > 0 else game.threats(state)
         for action in sorted(actions, key=lambda action: action != first):
-            after, window = (
-                game.play(state, action),
-                (max(alpha, best) - 1, beta + 1),
-            )  # wins lose a point with every ply
-            if game.to_move(after) == seat:  # who has another turn
-                below, line = self._value(after, depth - 1, *window)
-                score = -parent_score(below, rules.ply_cost)
-            else:
-                below, line = self._value(after, depth - 1, -window[1], -window[0])
-                score = parent_score(below, rules.ply_cost)
+            after = game.play(state, action)
+            own = game.to_move(after) == seat  # another turn of the same player
+            low, high = max(alpha, best) - 1, beta + 1  # widened by 1, because wins lose a point with every ply
+            below, line = self._value(after, depth - 1, *((low, high) if own else (-high, -low)))
+            score = -parent_score(below, rules.ply_cost) if own else parent_score(below, rules.ply_cost)
             if score > best:
                 best, best_line = score, (action, *line)
             if best >= beta:
