@@ -164,7 +164,7 @@ def test_only_classes_of_a_trusted_package_are_trusted(
 
 FEW = ("logger=csv", "evaluation.episodes=4", "agent@env.baselines.mcts=random")
 TRAINING_RUNS = {
-    "alphabeta": "algo.player.difficulty=hard",
+    "alphabeta": "algo.player.difficulty=easy algo.eval_episodes=4",
     "qlearning": f"algo.episodes=50 {' '.join(SMALL)}",
     "alphazero": "algo.total_steps=512 algo.num_envs=16 algo.batch_size=32 algo.eval_episodes=4 "
     "algo.search.simulations=4 algo.play.simulations=4 net_defaults.channels=8 net_defaults.blocks=1",
