@@ -1,7 +1,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-EVERYTHING := '.[test,train,dev,web,sweep,ray,slurm,tensorboard,onnx,docs,pettingzoo,open_spiel,pgx]'
+EVERYTHING := '.[test,train,dev,web,sweep,ray,slurm,tensorboard,onnx,docs,pettingzoo,openspiel,pgx]'
 NEWEST := build/newest
 TORCH ?= torch
 TESTS ?= tests

@@ -122,7 +122,11 @@ COMPANIONS = {
     **{name: ["algo.init_from=x"] for name in ("wargame", "wargame_mirror")},
 }  # what an option makes sense with
 ONLY_IN_SOME_ENVS = "warm_up.random.opening_plies"  # of curriculum=random_first, which is for the wargame, too
-EXTRAS = {"tensorboard": "tensorboard", "open_spiel": "pyspiel", "pgx": "pgx"}  # options named like it: its package
+EXTRAS = {  # of an option: the extra that it needs, and a package of it
+    "tensorboard": ("tensorboard", "tensorboard"),
+    "open_spiel": ("openspiel", "pyspiel"),
+    "pgx": ("pgx", "pgx"),
+}
 
 
 FEW = {"env": FEW_ENVS, "experiment": ["minesweeper_ladder", "quoridor", "tictactoe_no_symmetry", "wargame_mirror"]}
@@ -136,7 +140,7 @@ OPTIONS = [
 @pytest.mark.parametrize(("group", "option"), OPTIONS)
 def test_every_option_composes_into_objects(group: str, option: str):
     if option in EXTRAS:
-        need(option, EXTRAS[option])
+        need(*EXTRAS[option])
     cfg = validate(composed(f"{group}={option}", *COMPANIONS.get(option, [])), schema.Train)
     for name in ("env", "algo", "curriculum", *(f"logger.trackers.{name}" for name in cfg.logger.trackers)):
         build(OmegaConf.select(cfg, name), name)
@@ -242,7 +246,7 @@ def test_an_agent_is_built_around_the_network_of_a_run():
 @pytest.mark.parametrize(("env", "algo"), PAIRS)
 def test_every_pair_trains_or_is_refused(tmp_path: Path, env: str, algo: str):
     if env in EXTRAS:
-        need(env, EXTRAS[env])
+        need(*EXTRAS[env])
     if fits(env, algo):
         logged = metrics.described(train_small(env, algo, tmp_path))
         assert [name for name in logged if name not in METRICS] == [], "describe it in metrics.yaml"

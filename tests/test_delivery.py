@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
 
 from tests.lab import ROOT, setup_cfg
 from tests.test_constraints import EVERYWHERE
@@ -150,6 +151,7 @@ def test_every_command_has_a_console_script():
 
 def test_extras_of_the_makefile_and_the_start_page_agree():
     extras = set(setup_cfg()["options.extras_require"])
+    assert {canonicalize_name(extra) for extra in extras} == extras  # otherwise some versions of pip do not find them
     asked = re.findall(r"'\.\[([\w,]+)\]'", (ROOT / "Makefile").read_text())
     assert {extra for one in asked for extra in one.split(",")} <= extras
     (everything,) = (one for one in asked if one.startswith("test,"))

@@ -3,7 +3,7 @@
     python -m experiments.bench.library_games [--num-envs 64 1024] [--seconds 3]
 
 All go through `VersusEnv.vectorize`; pgx steps all games of a batch in one compiled call, the others one by one. The
-last column is that call alone. Needs the extras `open_spiel` and `pgx`.
+last column is that call alone. Needs the extras `openspiel` and `pgx`.
 """
 
 import argparse

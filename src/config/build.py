@@ -23,7 +23,7 @@ from . import CONF
 
 EXTRAS = {  # of optional packages, by the name that is imported
     **dict.fromkeys(("torch", "sb3_contrib", "stable_baselines3", "wandb"), "train"),
-    **{"pyspiel": "open_spiel", "pgx": "pgx", "jax": "pgx"},
+    **{"pyspiel": "openspiel", "pgx": "pgx", "jax": "pgx"},
 }
 ROLES: dict[str, type] = {  # what a configuration builds, by its key
     "env": Environment,

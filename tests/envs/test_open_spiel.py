@@ -14,7 +14,7 @@ from gymnasium.utils.env_checker import check_env
 
 from tests.lab import need
 
-need("open_spiel", "pyspiel")
+need("openspiel", "pyspiel")
 
 import pyspiel
 
@@ -135,7 +135,7 @@ def test_a_missing_library_is_reported_with_the_command_that_installs_it(monkeyp
     monkeypatch.setitem(sys.modules, "pyspiel", None)
     monkeypatch.delitem(sys.modules, "src.envs.open_spiel.game")
     monkeypatch.delattr(src.envs.open_spiel, "game")
-    with pytest.raises(UserError, match=r"pyspiel.*: pip install .*\[open_spiel\]"):
+    with pytest.raises(UserError, match=r"pyspiel.*: pip install .*\[openspiel\]"):
         build(composed("env=open_spiel").env, "env")
 
 
