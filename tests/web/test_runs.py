@@ -1,8 +1,11 @@
 """Reading run directories, without a browser."""
 
+import asyncio
 import json
 import os
+import time
 from base64 import b64decode
+from collections.abc import Awaitable
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -10,6 +13,7 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 from filelock import FileLock
+from nicegui import ui
 
 from src.core.errors import UserError
 from src.core.runs.run import is_training
@@ -19,8 +23,10 @@ from src.web.runs import charts, curves, notes, query
 from src.web.runs.curves import Curve, Scale
 from src.web.runs.index import Index
 from src.web.runs.notes import Notes
+from src.web.runs.page import RunsPage
 from src.web.runs.query import View
 from src.web.runs.table import format_cell
+from tests.web.inner import in_tab
 
 COMPOSITION = "{env: tictactoe, algo: qlearning, reward: outcome, curriculum: none, experiment: null}"
 CONFIG = f"composition: {COMPOSITION}\nseed: 3\n"
@@ -399,6 +405,53 @@ def test_metrics_are_read_again_only_if_the_file_or_the_columns_are_others(
     (run.path / "metrics.csv").write_text("step,a,b\n1,2,3\n4,5,6\n")
     assert files.read_metrics(run, ["a"]).columns["a"].tolist() == [2, 5]
     assert content.call_count == 3
+
+
+def test_of_a_long_file_only_what_a_chart_can_show_is_parsed(run: RunPath, monkeypatch: pytest.MonkeyPatch):
+    numbers = Mock(wraps=files.numbers)
+    monkeypatch.setattr(files, "numbers", numbers)
+    rows = (f"{step},{-step},{step / 2 if step % 500 == 0 else ''},7\r\n" for step in range(20_000))
+    (run.path / "metrics.csv").write_text("".join(["step,dense,sparse,other\r\n", *rows]), newline="")
+    found = files.read_metrics(run, ["step", "dense", "sparse"])
+    assert list(found.columns) == ["step", "dense", "sparse"], "only the columns asked for"
+    assert sum(len(call.args[0]) for call in numbers.call_args_list) <= 3 * (files.MAX_VALUES + 41)
+    dense, sparse = (found.points("step", name) for name in ("dense", "sparse"))
+    assert (dense[:, 0] == -dense[:, 1]).all()
+    assert (len(dense) >= files.MAX_VALUES, dense[-1].tolist()) == (True, [19_999, -19_999])
+    assert sparse.tolist() == [[step, step / 2] for step in range(0, 20_000, 500)], "a rare value is never left out"
+
+
+def test_what_is_sent_of_many_runs_is_what_a_chart_can_show():
+    points = np.array([[1e6 + step, 1 / 3] for step in range(files.MAX_VALUES)])
+    runs = {str(number): metrics(step=points[:, 0].tolist(), m=points[:, 1].tolist()) for number in range(62)}
+    sent = [charts.as_script(line["data"]) for line in series_of(runs, Scale())]
+    assert sum(one.count("[") - 1 for one in sent) <= curves.MAX_POINTS + 62
+    assert sent[0].startswith("Object.freeze([[1000000,0.333333333],")
+    assert charts.as_script([[1.0, None], [1.5, -0.25]]) == "Object.freeze([[1,null],[1.5,-0.25]])"
+
+
+@in_tab
+async def test_a_poll_reads_nothing_again_that_a_selection_reads(outputs: Path, monkeypatch: pytest.MonkeyPatch):
+    names = [make_run(outputs, f"s/{number}").relative_to(outputs.parent).as_posix() for number in range(3)]
+    page = RunsPage(Index([outputs]), View())
+    page.index.rows()
+    parse = files.parse_metrics
+
+    def parse_slowly(*arguments: Any) -> Metrics:
+        time.sleep(0.1)  # the polls begin meanwhile
+        return parse(*arguments)
+
+    parsed = Mock(side_effect=parse_slowly)
+    monkeypatch.setattr(files, "parse_metrics", parsed)
+    client = ui.context.client
+
+    async def in_page(work: Awaitable[None]) -> None:
+        with client:  # each task has its own
+            await work
+
+    await asyncio.gather(*map(in_page, (page.select(names, True), page.poll(), page.poll())))
+    assert parsed.call_count == len(names)
+    assert len(page.grid._charts["eval/win_rate"].plot.options["series"]) == len(names)
 
 
 def test_many_runs_are_read_once_and_then_only_what_has_changed(outputs: Path, monkeypatch: pytest.MonkeyPatch):

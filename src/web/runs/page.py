@@ -46,6 +46,7 @@ class RunsPage:
         self.selected: dict[str, RunPath] = {}
         self.logs: dict[str, Metrics] = {}
         self.rows: list[Row] = []  # of the selected runs
+        self._reading = asyncio.Lock()  # what a selection reads is not read again by the poll beside it
         self.view = View(metrics=view.metrics)  # except for what `selected` and the table know
         with shell.show_errors():
             self._apply(view)
@@ -115,20 +116,20 @@ class RunsPage:
         await self.show()
 
     async def show(self) -> None:
-        """Show the selected runs after the selection has changed."""
+        """Show the selected runs after the selection has changed: first their curves, then what is below them."""
         await self.read()
         self.table.update(self.rows)
         self.chart_card.set_visibility(bool(self.selected))
         self.grouper.set_options(query.group_options(self.rows, self.view.group), value=self.view.group)
-        self.differences.show(self.rows)
         await self.draw()
+        self.differences.show(self.rows)
         self.update_url()
 
     async def read(self) -> bool:
         """Read what has changed of the selected runs; return whether their metrics have."""
-        selected, wanted = self.selected, curves.columns_of(self.view.metrics)
 
         def read() -> tuple[list[Row], dict[str, Metrics]]:
+            selected, wanted = dict(self.selected), curves.columns_of(self.view.metrics)
             rows, logs = [self.index.row(run) for run in selected.values()], {}
             for name, run in selected.items():
                 logs[name] = files.NO_METRICS
@@ -136,8 +137,9 @@ class RunsPage:
                     logs[name] = files.read_metrics(run, wanted)
             return rows, logs
 
-        before = self.logs
-        self.rows, self.logs = await in_thread(read)
+        async with self._reading:
+            before = self.logs
+            self.rows, self.logs = await in_thread(read)
         return any(before.get(name) is not metrics for name, metrics in self.logs.items())
 
     async def poll(self) -> None:

@@ -138,7 +138,8 @@ class RunTable:
         # The columns of an address are options even before a run that has them is read.
         shown = self.columns or DEFAULT_COLUMNS
         names = {name: LABELS.get(name, name) for name in (*BASE_FIELDS[2:-2], *fields, *shown)}
-        self._chooser.set_options(names, value=list(shown))
+        if (names, list(shown)) != (self._chooser.options, self._chooser.value):  # thousands, which take time to send
+            self._chooser.set_options(names, value=list(shown))
         self._on_match()
         self._show_page()
 
