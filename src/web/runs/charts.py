@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from nicegui import ui
 
+from ...core.runs.index import curves
+from ...core.runs.index.curves import Curve, Scale
+from ...core.runs.index.files import Metrics
+from ...core.runs.index.query import differing_settings
+from ...core.runs.index.rows import Row, format_value, value
 from .. import shell
-from ..files import Metrics
-from . import curves
-from .curves import Curve, Scale
-from .index import Row, format_value, value
-from .query import differing_settings
 
 # The first ones contrast with both a light and a dark page.
 COLORS = (shell.BLUE, shell.VERMILLION, shell.GREEN, shell.PURPLE, shell.GRAY, shell.ORANGE, shell.SKY)

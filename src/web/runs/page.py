@@ -8,17 +8,18 @@ from nicegui import background_tasks, events, ui
 from starlette.requests import Request
 
 from ...core.errors import UserError, require
-from .. import files, shell
+from ...core.runs.index import curves, files, query
+from ...core.runs.index.curves import Scale
+from ...core.runs.index.files import Metrics, RunPath
+from ...core.runs.index.rows import Index, Row, shared_index
+from .. import shell
 from ..event_loop import in_thread
-from ..files import Metrics, RunPath
 from ..services import Services
-from . import charts, curves, query, run_page
+from . import charts, run_page
 from .charts import Chart, ChartGrid
-from .curves import Scale
 from .details import Differences
-from .index import Index, Row, shared_index
-from .query import View
 from .table import RunTable
+from .view import View, parse_url
 
 MAX_RUNS = 100  # in a comparison
 POLL = 1.0  # seconds between reads of the selected runs
@@ -34,7 +35,7 @@ async def build(services: Services, request: Request) -> None:
     index = shared_index(*services.folders)
     if not index.ready:
         background_tasks.create(asyncio.to_thread(index.refresh), name="read all runs")
-    page = RunsPage(index, query.parse_url(request.url.query))
+    page = RunsPage(index, parse_url(request.url.query))
     await page.show()
     ui.on("theme", page.draw)
     ui.timer(POLL, page.poll)

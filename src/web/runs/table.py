@@ -7,11 +7,12 @@ from typing import Any
 from nicegui import events, ui
 
 from ...core.errors import UserError
+from ...core.runs.index import query
+from ...core.runs.index.rows import BASE_FIELDS, Index, Row, format_value, value
 from .. import shell
-from . import address, query
+from . import address
 from .charts import line_style
-from .index import BASE_FIELDS, Index, Row, format_value, value
-from .query import View
+from .view import View
 
 PAGE_SIZES = (10, 25, 50, 100)
 LABELS = {"win_rate": "win rate (95%)", "score": "last score", "step": "steps", "changes": "changed values"}

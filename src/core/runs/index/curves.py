@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core.runs.metrics import CURVES, METRICS
-from ..files import Metrics
+from ..metrics import CURVES, METRICS
+from .files import Metrics
 
 MAX_POINTS = 8_000  # of a chart; longer curves are subsampled evenly
 MIN_POINTS, MOST_POINTS = 120, 1000  # of a curve

@@ -15,11 +15,11 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from ..core.errors import UserError, require
-from ..core.runs.config_file import CONFIG, MAX_BYTES, parse_config, parse_yaml
-from ..core.runs.console import approximate_duration
-from ..core.runs.run import PROGRESS
-from ..core.runs.trackers import ADDRESS
+from ...errors import UserError, require
+from ..config_file import CONFIG, MAX_BYTES, OVERRIDES, parse_config, parse_overrides
+from ..console import approximate_duration
+from ..run import PROGRESS
+from ..trackers import ADDRESS
 
 MAX_TEXT = 1 << 20  # bytes
 MAX_METRICS = 1 << 28  # bytes
@@ -132,7 +132,8 @@ class Metrics:
         if axis not in self.columns or name not in self.columns:
             return np.empty((0, 2))
         pairs = np.column_stack([self.columns[axis], self.columns[name]])
-        return pairs[~np.isnan(pairs).any(axis=1)]
+        whole: np.ndarray = pairs[~np.isnan(pairs).any(axis=1)]
+        return whole
 
     def last(self, name: str) -> float | None:
         values = self.columns.get(name, np.empty(0))
@@ -224,9 +225,7 @@ def read_config(run: RunPath) -> dict[str, Any]:
 
 def read_changes(run: RunPath) -> list[str]:
     """Return the overrides of a run, as saved by Hydra."""
-    name = ".hydra/overrides.yaml"
-    found = parse_yaml(content(run, name, MAX_BYTES) or b"[]", f"{run.name}/{name}")
-    return [str(word) for word in found] if isinstance(found, list) else []
+    return parse_overrides(content(run, OVERRIDES, MAX_BYTES) or b"[]", f"{run.name}/{OVERRIDES}")
 
 
 class Progress(NamedTuple):
