@@ -29,7 +29,7 @@ from typing import Any
 import aiohttp
 import socketio  # type: ignore[import-untyped]
 
-from src.web.training.jobs import Jobs
+from src.core.runs.training_jobs import Jobs
 
 EXPERIMENTS = Path(__file__).parents[1]
 TRAINING = ("env=minesweeper_8x8", "algo=ppo", "logger=csv", "device=cpu", "algo.total_steps=1000000000")

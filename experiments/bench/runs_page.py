@@ -16,8 +16,8 @@ from statistics import median
 from tempfile import TemporaryDirectory
 
 from experiments.bench.page_load import Tab, serving
-from src.web.runs import query
-from src.web.runs.index import Index
+from src.core.runs.index import query
+from src.core.runs.index.rows import Index
 
 FEW = 10
 REPEATS = 5

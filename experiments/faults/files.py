@@ -52,6 +52,9 @@ SAVED_GAME = "start e1 e9 10 10 0 -\nmoves e2 e8 e3 e3h\nresult *\n"
 BOARDS = {"rows": 8, "cols": 8, "mines": 10, "boards": [{"first": 0, "mines": list(range(20, 30))}] * 3}
 MODULES = (
     "compare",
+    "core.runs.index.curves",
+    "core.runs.index.playable",
+    "core.runs.index.rows",
     "engine",
     "evaluate",
     "generate",
@@ -59,8 +62,6 @@ MODULES = (
     "sprt",
     "sweep",
     "tournament",
-    "web.runs.curves",
-    "web.runs.index",
 )
 
 
@@ -152,11 +153,10 @@ def page(_: str) -> None:
     import hydra
 
     from src.config import CONF
+    from src.core.runs.index import curves, files
+    from src.core.runs.index.playable import finished_runs
+    from src.core.runs.index.rows import Index
     from src.play import ConfigLab
-    from src.web import files
-    from src.web.runs import curves
-    from src.web.runs.index import Index
-    from src.web.services import finished_runs
 
     folders = [RUN.parent]
     Index(folders).rows()

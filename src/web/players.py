@@ -9,7 +9,8 @@ import numpy as np
 from ..core.errors import UserError
 from ..core.play.agent import NOTHING, Agent, Decision
 from ..core.play.game import Game
-from .services import FinishedRun, Services
+from ..core.runs.index.playable import FinishedRun
+from .services import Services
 
 Option = TypeVar("Option")
 

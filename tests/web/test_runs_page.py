@@ -11,8 +11,8 @@ import pytest
 from filelock import FileLock
 from selenium.webdriver.common.keys import Keys
 
+from tests.core.made_runs import CONFIG, PNG, make_run
 from tests.web.browser import Browser
-from tests.web.test_runs import CONFIG, PNG, make_run
 
 CHART = """const plot = document.querySelectorAll('.r-grid .r-chart')[arguments[0]];
 const chart = plot && getElement(+plot.id.slice(1)).chart;"""

@@ -13,10 +13,10 @@ from hydra import initialize_config_module
 from nicegui.events import KeyboardAction, KeyboardKey, KeyboardModifiers
 
 from src.core.errors import UserError
+from src.core.runs.index.playable import finished_runs
 from src.play import ConfigLab, listening_socket
 from src.web.clickable import Pick, parse_id, parse_pick, split
 from src.web.players import chosen
-from src.web.services import finished_runs
 from src.web.shell import between, checked, key_name
 from tests.lab import ROOT, Lab
 from tests.web.browser import Browser

@@ -8,9 +8,9 @@ import pytest
 
 from src.algos.minimax import MinimaxAgent
 from src.core.errors import UserError
+from src.core.runs.index.playable import FinishedRun
 from src.envs.tictactoe.game import TicTacToe
 from src.envs.tictactoe.rules import TRANSFORMS
-from src.web.services import FinishedRun
 from src.web.tictactoe import board
 from src.web.tictactoe.page import LOOKED_UP, TicTacToeMatch, analyze, comment, players_of
 from tests.web.browser import Browser

@@ -11,9 +11,9 @@ import pytest
 from selenium import webdriver
 from selenium.webdriver.common.keys import Keys
 
-from src.web.training.jobs import Jobs
+from src.core.runs.training_jobs import Jobs
+from tests.core.made_runs import make_run
 from tests.web.browser import Browser, serving
-from tests.web.test_runs import make_run
 from tests.web.test_runs_page import runs_listed, shifts, wait_url
 from tests.web.test_saved_games import begin, wait_address
 from tests.web.test_tictactoe import stones

@@ -17,7 +17,7 @@ import numpy as np
 from ..errors import UserError, require
 from ..files import require_closed
 from . import statistics
-from .config_file import CONFIG, read_config
+from .config_file import CONFIG, OVERRIDES, read_config
 from .metrics import CURVES
 from .runlog import LoggedMetrics
 from .sweep_jobs import FINISHED, final_metric, short_names, status_of
@@ -196,7 +196,7 @@ def find_runs(folders: Sequence[Path]) -> list[Path]:
     for folder in folders:
         require(folder.is_dir(), f"{folder} is not a directory of runs")
         require_closed(folder)
-        jobs = {path.parent.parent for path in folder.rglob(".hydra/overrides.yaml")}  # some failed before they began
+        jobs = {path.parent.parent for path in folder.rglob(OVERRIDES)}  # some failed before they began
         configs = (path.parent for path in folder.rglob(CONFIG))  # wandb and Hydra have one of this name, too
         below = jobs | {path for path in configs if {".hydra", "wandb"}.isdisjoint(path.relative_to(folder).parts)}
         require(bool(below), f"{folder} has no runs: it is neither a run directory nor a sweep")

@@ -10,6 +10,7 @@ from ..files import read_regular, require_closed
 from ..package import canonical, rename_targets
 
 CONFIG = "config.yaml"
+OVERRIDES = ".hydra/overrides.yaml"
 MAX_BYTES = 1 << 18  # ten times our largest configuration
 MAX_EVENTS = 1 << 15  # keys, values, and starts and ends of lists and mappings
 MAX_DEPTH = 50
@@ -33,6 +34,12 @@ def parse_config(data: bytes, name: str) -> dict[str, Any]:
     assert isinstance(config, dict)
     require(_is_plain(config), f"{name} has a key that is not text, or a value that is not text, number, bool or null")
     return dict(rename_targets(config, canonical))
+
+
+def parse_overrides(data: bytes, name: str) -> list[str]:
+    found = parse_yaml(data, name)
+    require(isinstance(found, list), f"{name} is not a list of overrides")
+    return [str(word) for word in found]
 
 
 def _is_plain(node: Any) -> bool:

@@ -14,7 +14,7 @@ from rich.table import Table
 from ..errors import UserError, require
 from ..files import read_regular, require_closed
 from ..play.arena import wilson_interval
-from .config_file import CONFIG, MAX_BYTES, parse_yaml, read_config
+from .config_file import CONFIG, MAX_BYTES, OVERRIDES, parse_overrides, read_config
 from .report import as_percent, as_percents, new_table
 from .run import PRUNED
 from .runlog import LoggedMetrics
@@ -79,16 +79,15 @@ def read_text(path: Path) -> str:
 def read_jobs(sweep: Path) -> list[Job]:
     """Read all started jobs, in order."""
     require_closed(sweep)
-    directories = [path.parent.parent for path in sweep.glob("*/.hydra/overrides.yaml")]
+    directories = [path.parent.parent for path in sweep.glob(f"*/{OVERRIDES}")]
     require(bool(directories), f"{sweep} is not a sweep directory: it has no jobs")
     return [_read_job(directory) for directory in sorted(directories, key=lambda path: (len(path.name), path.name))]
 
 
 def _read_job(directory: Path) -> Job:
-    path = directory / ".hydra/overrides.yaml"
-    overrides = parse_yaml(read_regular(path, MAX_BYTES), str(path))
-    require(isinstance(overrides, list), f"{path} is not a list of overrides")
-    pairs = (as_typed(str(override)).lstrip("+").partition("=") for override in overrides)
+    path = directory / OVERRIDES
+    overrides = parse_overrides(read_regular(path, MAX_BYTES), str(path))
+    pairs = (as_typed(override).lstrip("+").partition("=") for override in overrides)
     parameters = {key: value for key, _, value in pairs}
     metric = read_config(directory).get("optimized_metric") if (directory / CONFIG).exists() else None
     is_name = metric is None or isinstance(metric, str)

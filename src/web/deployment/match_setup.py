@@ -7,13 +7,14 @@ from urllib.parse import urlencode
 from ...core.errors import UserError, require
 from ...core.play.agent import NOTHING, Agent
 from ...core.runs.config_file import read_config
+from ...core.runs.index.playable import FinishedRun, finished_runs
 from ...core.seeding import generator
 from ...envs.deployment.bots import FirstUnit, Redeployed
 from ...envs.deployment.bots.placement import BackLine, Deterministic, FrontLine, Placement, Scripted
 from ...envs.deployment.game import DeploymentGame
 from ...envs.deployment.rules.deployment import Activation, OrderMode
 from ...envs.deployment.rules.scenario import Scenario
-from ..services import FinishedRun, Services, finished_runs
+from ..services import Services
 from . import PAGE
 from .match import DeploymentMatch, Seat
 

@@ -12,13 +12,14 @@ from starlette.requests import Request
 from ...core.errors import UserError
 from ...core.play.agent import OpponentPool, SelfPlay
 from ...core.play.game import Game
+from ...core.runs.index.playable import finished_runs
 from .. import shell
 from ..clickable import LEFT, Clickable, Pick, parse_id
 from ..event_loop import in_thread
 from ..game_page import GamePage, Visit, read_visit
 from ..match import SeededMatch, move_name
 from ..players import HUMAN_PLAYER, YOU, AgentCache, Player, general_players, search_comment, trained_players
-from ..services import Services, finished_runs
+from ..services import Services
 
 GameMatch = SeededMatch[Any, int, Mapping[str, Any]]
 SEATS = ("first", "second")

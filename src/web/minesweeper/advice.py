@@ -8,10 +8,11 @@ import numpy as np
 
 from ...core.errors import UserError
 from ...core.play.agent import Decision
+from ...core.runs.index.playable import FinishedRun
 from ...envs.minesweeper.game import Minesweeper, View
 from ...envs.minesweeper.solver import Proof, analyze, find_proof
 from ..players import AgentCache, Player, trained_players
-from ..services import FinishedRun, Services
+from ..services import Services
 from .board import percent
 from .match import MinesweeperMatch
 

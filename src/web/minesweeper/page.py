@@ -9,6 +9,7 @@ from nicegui import background_tasks, ui
 from starlette.requests import Request
 
 from ...core.errors import UserError, require
+from ...core.runs.index.playable import runs_of
 from ...envs.minesweeper.difficulty import count_3bv
 from ...envs.minesweeper.game import View
 from ...envs.minesweeper.variant import FLAGGED, HIDDEN
@@ -19,7 +20,7 @@ from ..game_page import GamePage, Visit, read_visit
 from ..match_panel import HistoryBar, Result
 from ..players import Player, chosen
 from ..saved_games import SavedGame
-from ..services import Services, runs_of
+from ..services import Services
 from . import PAGE, advice, board
 from .advice import EXACT, NONE, Advice, Advisor, Mistake, odds_sources, players_of
 from .match import MinesweeperMatch, Stopwatch, read_size

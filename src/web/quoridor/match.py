@@ -9,13 +9,14 @@ import numpy as np
 from ...core.errors import UserError, require
 from ...core.play.game import Game
 from ...core.play.game_record import read_game, write_game
+from ...core.runs.index.playable import FinishedRun
 from ...core.seeding import generator
 from ...envs.quoridor.game import Quoridor
 from ...envs.quoridor.play_by_hand import read_moves
 from ...envs.quoridor.rules import Position
 from ..match import Match, SeededMatch, first_difference
 from ..players import HUMAN_PLAYER, LEVELS, YOU, Player, general_players, trained_players
-from ..services import FinishedRun, Services
+from ..services import Services
 from .clock import NO_CLOCK
 
 MAX_VARIATIONS = 100  # the latest ones

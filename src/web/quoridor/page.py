@@ -12,6 +12,7 @@ from starlette.requests import Request
 
 from ...core.errors import UserError, require
 from ...core.interrupt import CancelledWorkError
+from ...core.runs.index.playable import runs_of
 from ...envs.quoridor.agents import MasterAgent
 from ...envs.quoridor.game import Quoridor
 from ...envs.quoridor.play_by_hand import toward, why_not
@@ -23,7 +24,7 @@ from ..match import SeededMatch, first_difference
 from ..match_panel import HintButton, Result, result_for
 from ..players import AgentCache, Player, search_comment
 from ..saved_games import SavedGame
-from ..services import Services, runs_of
+from ..services import Services
 from . import PAGE, panels
 from .board import Marks, Mode, draw
 from .clock import TIMES, ClockPanel, read_clock

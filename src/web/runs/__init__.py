@@ -7,7 +7,7 @@ from fastapi.responses import FileResponse, PlainTextResponse
 from nicegui import app
 
 from ...core.errors import UserError, require
-from .. import files
+from ...core.runs.index import files
 from ..pages import PageEntry, card_picture
 from ..services import Services
 

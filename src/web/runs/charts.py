@@ -12,17 +12,18 @@ from typing import Any
 import numpy as np
 from nicegui import ui
 
+from ...core.runs.index import curves
+from ...core.runs.index.curves import Curve, Scale
+from ...core.runs.index.files import Metrics
+from ...core.runs.index.query import differing_settings
+from ...core.runs.index.rows import Row, format_value, value
 from .. import shell
-from ..files import Metrics
-from . import curves
-from .curves import Curve, Scale
-from .index import Row, format_value, value
-from .query import differing_settings
 
 # The first ones contrast with both a light and a dark page.
 COLORS = (shell.BLUE, shell.VERMILLION, shell.GREEN, shell.PURPLE, shell.GRAY, shell.ORANGE, shell.SKY)
 STROKES = ("solid", "dashed", "dotted")  # used after all colors
 VIRIDIS = ["#440154", "#3b528b", "#21918c", "#5ec962", "#fde725"]  # perceptually uniform, safe for color-blind readers
+MANY = 20  # lines of a chart
 MAX_AXES, AXIS_ROOM = 6, 100  # settings of parallel coordinates, and pixels for the words of each
 MAX_TICKS = 8  # different numbers of a setting that are each a tick of its axis
 LOG_RATIO = 50  # of the largest to the smallest number, from which an axis of parallel coordinates is logarithmic
@@ -44,6 +45,7 @@ def line_style(number: int) -> tuple[str, str]:
 
 
 def curve_options(lines: Sequence[Curve], scale: Scale) -> dict[str, Any]:
+    width = 2 if len(lines) <= MANY else 1  # many thick lines hide each other, and take longer to draw
     return {
         "animation": False,
         "textStyle": {":color": TEXT_COLOR},
@@ -64,7 +66,7 @@ def curve_options(lines: Sequence[Curve], scale: Scale) -> dict[str, Any]:
         "xAxis": _axis(scale.log_x, SHORT_NUMBER)
         | {"name": curves.AXES[scale.axis], "nameLocation": "middle", "nameGap": 26},
         "yAxis": _axis(scale.log_y, "v => +v.toPrecision(4)"),
-        "series": [part for number, line in enumerate(lines) for part in _series(line, number, scale)],
+        "series": [part for number, line in enumerate(lines) for part in _series(line, number, width, scale)],
     }
 
 
@@ -78,7 +80,7 @@ def _axis(logarithmic: bool, formatter: str) -> dict[str, Any]:
     }
 
 
-def _series(curve: Curve, number: int, scale: Scale) -> list[dict[str, Any]]:
+def _series(curve: Curve, number: int, width: float, scale: Scale) -> list[dict[str, Any]]:
     """Return the line of a curve and, where it has them, its raw line, its band and its whiskers."""
     color, stroke = line_style(number)
     hidden = {"tooltip": {"show": False}}
@@ -88,7 +90,7 @@ def _series(curve: Curve, number: int, scale: Scale) -> list[dict[str, Any]]:
         common = {"name": curve.label, "type": "line", "color": color, "symbolSize": 6, "showSymbol": few}
         return common | {"data": points, "lineStyle": look}
 
-    series = [line(curve.points, {"width": 2, "type": stroke})]
+    series = [line(curve.points, {"width": width, "type": stroke})]
     if curve.raw:
         series.append(line(curve.raw, {"width": 1, "opacity": 0.3}) | hidden | {"showSymbol": False, "z": 1})
     if curve.band:  # one quadrilateral between each two steps that have a band
@@ -110,6 +112,12 @@ def _series(curve: Curve, number: int, scale: Scale) -> list[dict[str, Any]]:
         look = {"showSymbol": True, "symbol": "rect", "symbolSize": [12, 2], "connectNulls": False}
         series.append(line(ends, {"width": 1.5}) | hidden | look)
     return series
+
+
+def as_script(points: Sequence[Sequence[float | None]]) -> str:
+    """Return points as JavaScript of 9 digits. Frozen, they are drawn directly, and not through a proxy for each."""
+    texts = (",".join("null" if number is None else f"{number:.9g}" for number in point) for point in points)
+    return f"Object.freeze([{','.join(f'[{text}]' for text in texts)}])"
 
 
 def parallel_options(rows: Sequence[Row], objective: str, selected: Collection[str]) -> dict[str, Any]:
@@ -202,7 +210,10 @@ class Chart:
         ends = [f"{line.label} {line.points[-1][1]:.4g}" for line in lines if line.points]
         shown = "; ".join(ends[:10]) + (f"; and {len(ends) - 10} more" if len(ends) > 10 else "")
         values = f"last values: {shown}" if ends else "no values yet"
-        self.draw(curve_options(lines, scale), note, f"Chart of {metric}, {values}")
+        options = curve_options(lines, scale)
+        for series in options["series"]:
+            series[":data"] = as_script(series.pop("data"))
+        self.draw(options, note, f"Chart of {metric}, {values}")
 
 
 class ChartGrid:

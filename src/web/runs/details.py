@@ -9,13 +9,13 @@ from urllib.parse import urlencode
 from nicegui import ui
 
 from ...core.errors import UserError
+from ...core.runs.index import files, notes
+from ...core.runs.index.files import Progress, RunPath, Score
+from ...core.runs.index.notes import Notes
+from ...core.runs.index.query import differing_settings
+from ...core.runs.index.rows import Row, format_value
 from ...core.runs.report import as_percent, as_percents
-from .. import files
-from ..files import Progress, RunPath, Score
-from . import IMAGE_PATH, notes
-from .index import Row, format_value
-from .notes import Notes
-from .query import differing_settings
+from . import IMAGE_PATH
 
 MAX_DIFFERENCES = 100  # settings listed
 

@@ -8,17 +8,18 @@ from nicegui import background_tasks, events, ui
 from starlette.requests import Request
 
 from ...core.errors import UserError, require
-from .. import files, shell
+from ...core.runs.index import curves, files, query
+from ...core.runs.index.curves import Scale
+from ...core.runs.index.files import Metrics, RunPath
+from ...core.runs.index.rows import Index, Row, shared_index
+from .. import shell
 from ..event_loop import in_thread
-from ..files import Metrics, RunPath
 from ..services import Services
-from . import charts, curves, query, run_page
+from . import charts, run_page
 from .charts import Chart, ChartGrid
-from .curves import Scale
 from .details import Differences
-from .index import Index, Row, shared_index
-from .query import View
 from .table import RunTable
+from .view import View, parse_url
 
 MAX_RUNS = 100  # in a comparison
 POLL = 1.0  # seconds between reads of the selected runs
@@ -34,7 +35,7 @@ async def build(services: Services, request: Request) -> None:
     index = shared_index(*services.folders)
     if not index.ready:
         background_tasks.create(asyncio.to_thread(index.refresh), name="read all runs")
-    page = RunsPage(index, query.parse_url(request.url.query))
+    page = RunsPage(index, parse_url(request.url.query))
     await page.show()
     ui.on("theme", page.draw)
     ui.timer(POLL, page.poll)
@@ -46,6 +47,7 @@ class RunsPage:
         self.selected: dict[str, RunPath] = {}
         self.logs: dict[str, Metrics] = {}
         self.rows: list[Row] = []  # of the selected runs
+        self._reading = asyncio.Lock()  # what a selection reads is not read again by the poll beside it
         self.view = View(metrics=view.metrics)  # except for what `selected` and the table know
         with shell.show_errors():
             self._apply(view)
@@ -115,20 +117,20 @@ class RunsPage:
         await self.show()
 
     async def show(self) -> None:
-        """Show the selected runs after the selection has changed."""
+        """Show the selected runs after the selection has changed: first their curves, then what is below them."""
         await self.read()
         self.table.update(self.rows)
         self.chart_card.set_visibility(bool(self.selected))
         self.grouper.set_options(query.group_options(self.rows, self.view.group), value=self.view.group)
-        self.differences.show(self.rows)
         await self.draw()
+        self.differences.show(self.rows)
         self.update_url()
 
     async def read(self) -> bool:
         """Read what has changed of the selected runs; return whether their metrics have."""
-        selected, wanted = self.selected, curves.columns_of(self.view.metrics)
 
         def read() -> tuple[list[Row], dict[str, Metrics]]:
+            selected, wanted = dict(self.selected), curves.columns_of(self.view.metrics)
             rows, logs = [self.index.row(run) for run in selected.values()], {}
             for name, run in selected.items():
                 logs[name] = files.NO_METRICS
@@ -136,8 +138,9 @@ class RunsPage:
                     logs[name] = files.read_metrics(run, wanted)
             return rows, logs
 
-        before = self.logs
-        self.rows, self.logs = await in_thread(read)
+        async with self._reading:
+            before = self.logs
+            self.rows, self.logs = await in_thread(read)
         return any(before.get(name) is not metrics for name, metrics in self.logs.items())
 
     async def poll(self) -> None:

@@ -11,17 +11,18 @@ from nicegui import ui
 
 from ...core.errors import UserError
 from ...core.package import command
+from ...core.runs.index import curves, files, notes
+from ...core.runs.index.curves import Scale
+from ...core.runs.index.files import RunPath
+from ...core.runs.index.rows import FILES, Row, format_value, settings_of, shared_index
 from ...core.runs.trackers import ADDRESS
-from .. import files, shell
+from .. import shell
 from ..event_loop import in_thread
-from ..files import RunPath
 from ..pages import discover
 from ..services import Services
-from . import PAGE, curves, notes
+from . import PAGE
 from .charts import ChartGrid
-from .curves import Scale
 from .details import NotesEditor, ProgressLine, errors_inline, show_pictures, show_scores, show_table
-from .index import FILES, Row, format_value, settings_of, shared_index
 from .watch import CHECKPOINTS, Watch
 
 POLL = 1.0  # seconds

@@ -7,11 +7,12 @@ from typing import Any
 from nicegui import events, ui
 
 from ...core.errors import UserError
+from ...core.runs.index import query
+from ...core.runs.index.rows import BASE_FIELDS, Index, Row, format_value, value
 from .. import shell
-from . import address, query
+from . import address
 from .charts import line_style
-from .index import BASE_FIELDS, Index, Row, format_value, value
-from .query import View
+from .view import View
 
 PAGE_SIZES = (10, 25, 50, 100)
 LABELS = {"win_rate": "win rate (95%)", "score": "last score", "step": "steps", "changes": "changed values"}
@@ -138,7 +139,8 @@ class RunTable:
         # The columns of an address are options even before a run that has them is read.
         shown = self.columns or DEFAULT_COLUMNS
         names = {name: LABELS.get(name, name) for name in (*BASE_FIELDS[2:-2], *fields, *shown)}
-        self._chooser.set_options(names, value=list(shown))
+        if (names, list(shown)) != (self._chooser.options, self._chooser.value):  # thousands, which take time to send
+            self._chooser.set_options(names, value=list(shown))
         self._on_match()
         self._show_page()
 

@@ -9,9 +9,10 @@ from ...core.errors import UserError
 from ...core.play import arena
 from ...core.play.agent import Agent
 from ...core.play.game import Game
-from .. import files, shell
+from ...core.runs.index import files
+from ...core.runs.index.files import RunPath, Stamp
+from .. import shell
 from ..event_loop import SEARCHES
-from ..files import RunPath, Stamp
 from ..services import Services
 
 PACE = 0.5  # seconds between moves

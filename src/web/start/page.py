@@ -7,11 +7,12 @@ from importlib import import_module
 from nicegui import ui
 from starlette.requests import Request
 
-from .. import files, quoridor, shell
+from ...core.runs.index import files
+from ...core.runs.index.rows import Row, shared_index
+from .. import quoridor, shell
 from ..event_loop import in_thread
 from ..pages import discover
 from ..runs import address
-from ..runs.index import Row, shared_index
 from ..runs.table import format_cell
 from ..saved_games import SavedGame
 from ..services import Services

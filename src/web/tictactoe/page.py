@@ -12,6 +12,7 @@ from starlette.requests import Request
 from ...core.errors import require
 from ...core.play.agent import Agent
 from ...core.play.game import Canonical
+from ...core.runs.index.playable import FinishedRun, runs_of
 from ...envs.tictactoe.game import TicTacToe
 from ...envs.tictactoe.rules import EMPTY, STONES
 from .. import shell
@@ -21,7 +22,7 @@ from ..game_page import GamePage, Visit, read_visit
 from ..match import Match
 from ..match_panel import Result
 from ..players import HUMAN_PLAYER, LEVELS, YOU, AgentCache, Player, chosen, search_comment, trained_players
-from ..services import FinishedRun, Services, runs_of
+from ..services import Services
 from . import PAGE, board
 from .board import CellValue
 

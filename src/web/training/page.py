@@ -12,14 +12,15 @@ from starlette.requests import Request
 
 from ...core.errors import require
 from ...core.package import command
-from .. import files, runs, shell
-from ..files import Progress, RunPath
+from ...core.runs.index import files
+from ...core.runs.index.files import Progress, RunPath
+from ...core.runs.index.rows import Row, shared_index
+from ...core.runs.training_jobs import SWEEP, Job, Jobs, quote_value
+from .. import runs, shell
 from ..runs import address
 from ..runs.details import ProgressLine
-from ..runs.index import Row, shared_index
 from ..services import Services
 from .form import TrainingForm
-from .jobs import SWEEP, Job, Jobs, quote_value
 
 POLL = 1.0  # seconds between looks at the jobs
 MAX_CARDS = 10

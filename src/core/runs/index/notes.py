@@ -4,11 +4,11 @@ import json
 import threading
 from typing import NamedTuple
 
-from ...core.errors import UserError, require
-from ...core.files import write_atomic
-from ...core.runs.zoo import NOTES
-from .. import files
-from ..files import RunPath
+from ...errors import UserError, require
+from ...files import write_atomic
+from ..zoo import NOTES
+from . import files
+from .files import RunPath
 
 MAX_BYTES = 1 << 16
 MAX_CHARACTERS = 10_000

@@ -9,13 +9,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...core.errors import UserError
-from ...core.runs.metrics import CURVES
-from ...core.runs.run import BEST, LOCK, is_training
-from ...core.runs.zoo import NOTES
-from .. import files
-from ..files import RunPath, Score, Stamp
-from . import notes
+from ...errors import UserError
+from ..metrics import CURVES
+from ..run import BEST, LOCK, is_training
+from ..zoo import NOTES
+from . import files, notes
+from .files import RunPath, Score, Stamp
 
 FILES = ("config.yaml", "metrics.csv", "eval.json", NOTES)
 CONFIG_GROUPS = ("env", "algo", "reward", "curriculum", "experiment")
@@ -141,7 +140,8 @@ def _title(row: Row) -> str:
     """Return the name of a run that was given none: what it trains and since when, or its path in words."""
     begun = BEGUN.search(row["run"])
     if begun is None or not row["env"]:
-        return row["run"].partition("/")[2].replace("_", " ").replace("/", " ").capitalize() or row["run"]
+        name = str(row["run"])
+        return name.partition("/")[2].replace("_", " ").replace("/", " ").capitalize() or name
     when = datetime.strptime(begun[0], "%Y-%m-%d_%H-%M").strftime("%-d %b %H:%M")
     changed = [word.rpartition(".")[2] for word in row["changes"].split() if not word.startswith(UNNAMED)]
     words = (row["env"].replace("_", " ").capitalize(), row["algo"], row["experiment"] or " ".join(changed[:2]), when)

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core.runs.metrics import CURVES, METRICS
-from ..files import Metrics
+from ..metrics import CURVES, METRICS
+from .files import Metrics
 
 MAX_POINTS = 8_000  # of a chart; longer curves are subsampled evenly
-MIN_POINTS, MOST_POINTS = 120, 1500  # of a curve
+MIN_POINTS, MOST_POINTS = 120, 1000  # of a curve
 MAX_WHISKERS = 12  # runs that have the intervals of their values in a chart, where more would cover each other
 AXES = {"step": "steps", "time/seconds": "seconds of training"}
 BANDS = {"interval": "95% interval of the mean", "range": "lowest to highest run", "none": "no band"}

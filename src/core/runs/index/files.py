@@ -9,23 +9,23 @@ import struct
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from operator import itemgetter
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import numpy as np
 
-from ..core.errors import UserError, require
-from ..core.runs.config_file import CONFIG, MAX_BYTES, parse_config, parse_yaml
-from ..core.runs.console import approximate_duration
-from ..core.runs.run import PROGRESS
-from ..core.runs.trackers import ADDRESS
+from ...errors import UserError, require
+from ..config_file import CONFIG, MAX_BYTES, OVERRIDES, parse_config, parse_overrides
+from ..console import approximate_duration
+from ..run import PROGRESS
+from ..trackers import ADDRESS
 
 MAX_TEXT = 1 << 20  # bytes
 MAX_METRICS = 1 << 28  # bytes
 MAX_PICTURES = 24
-NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?\s*", re.IGNORECASE)
+NUMBER = re.compile(rb"\s*[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?\s*", re.IGNORECASE)
+MAX_VALUES = 1000  # of a column
 MAX_KEPT = 200  # runs whose metrics are kept in memory
 TAIL = 1 << 16  # bytes at the end of a file, which have the last values
 
@@ -132,7 +132,8 @@ class Metrics:
         if axis not in self.columns or name not in self.columns:
             return np.empty((0, 2))
         pairs = np.column_stack([self.columns[axis], self.columns[name]])
-        return pairs[~np.isnan(pairs).any(axis=1)]
+        whole: np.ndarray = pairs[~np.isnan(pairs).any(axis=1)]
+        return whole
 
     def last(self, name: str) -> float | None:
         values = self.columns.get(name, np.empty(0))
@@ -160,23 +161,40 @@ def read_metrics(run: RunPath, wanted: Collection[str]) -> Metrics:
 
 
 def parse_metrics(data: bytes, wanted: Collection[str], name: str) -> Metrics:
-    """Parse the wanted columns of the complete lines, without rows that are cut short."""
+    """Parse the wanted columns of the complete lines, without rows that are cut short.
+
+    Of a column with more than `MAX_VALUES` numbers it parses evenly spaced ones and the last one: no chart shows more.
+    """
+    data, comma = data[: data.rfind(b"\n") + 1], b","
     try:
-        text = data[: data.rfind(b"\n") + 1].decode()
-        lines, comma = text.splitlines(), ","
-        if '"' in text:  # rare, and the reader of quotes is slow
-            comma = "\x1f"
-            lines = [comma.join(row) for row in csv.reader(io.StringIO(text, newline=""))]
+        if b'"' in data:  # rare, and the reader of quotes is slow
+            comma = b"\x1f"
+            lines = csv.reader(io.StringIO(data.decode(), newline=""))
+            data = b"".join(comma.join(cell.encode() for cell in line) + b"\n" for line in lines)
+        head = data[: data.find(b"\n") + 1].decode().rstrip("\r\n")
     except (UnicodeDecodeError, csv.Error) as error:
         raise UserError(f"{name} is not readable as CSV: {error}") from error
-    names = lines[0].split(comma) if lines else []
+    names = tuple(head.split(comma.decode())) if data else ()
     places = {name: names.index(name) for name in wanted if name in names}
     if not places:
-        return Metrics(tuple(names))
-    pick, most = itemgetter(*places.values(), 0), max(places.values()) + 1  # what is not split off is not needed
-    rows = [pick(line.split(comma, most)) for line in lines[1:] if line.count(comma) + 1 == len(names)]
-    columns = list(zip(*rows, strict=True)) or [()] * len(places)
-    return Metrics(tuple(names), {name: numbers(texts) for name, texts in zip(places, columns, strict=False)})
+        return Metrics(names)
+    characters = np.frombuffer(data, np.uint8)
+    is_edge = characters == ord(comma)
+    is_edge |= characters == ord("\n")
+    edges = np.flatnonzero(is_edge)  # each ends a cell
+    last = np.flatnonzero(characters[edges] == ord("\n"))  # of the cells of each line
+    first = last[:-1][np.diff(last) == len(names)] + 1
+    cells = first[:, None] + list(places.values())  # (rows, columns)
+    begin, end = edges[cells - 1] + 1, edges[cells]
+    end -= characters[end - 1] == ord("\r")
+    if len(first) > MAX_VALUES:
+        parsed = np.zeros(len(first), bool)
+        for filled in map(np.flatnonzero, (end > begin).T):
+            parsed[filled[:: -(-len(filled) // MAX_VALUES) or 1]] = True
+            parsed[filled[-1:]] = True
+        begin, end = begin[parsed], end[parsed]
+    columns = zip(places, begin.T.tolist(), end.T.tolist(), strict=True)
+    return Metrics(names, {name: numbers([data[i:j] for i, j in zip(*cut, strict=True)]) for name, *cut in columns})
 
 
 def last_values(run: RunPath) -> dict[str, float]:
@@ -192,10 +210,10 @@ def last_values(run: RunPath) -> dict[str, float]:
     return last
 
 
-def numbers(texts: Sequence[str]) -> np.ndarray:
+def numbers(texts: Sequence[bytes]) -> np.ndarray:
     """Parse numbers; what is not a finite one is nan."""
     try:
-        found = np.array([float(text or "nan") for text in texts], float)
+        found = np.array([float(text or b"nan") for text in texts], float)
     except ValueError:
         found = np.array([float(text) if NUMBER.fullmatch(text) else math.nan for text in texts], float)
     return np.where(np.isfinite(found), found, math.nan)
@@ -207,9 +225,7 @@ def read_config(run: RunPath) -> dict[str, Any]:
 
 def read_changes(run: RunPath) -> list[str]:
     """Return the overrides of a run, as saved by Hydra."""
-    name = ".hydra/overrides.yaml"
-    found = parse_yaml(content(run, name, MAX_BYTES) or b"[]", f"{run.name}/{name}")
-    return [str(word) for word in found] if isinstance(found, list) else []
+    return parse_overrides(content(run, OVERRIDES, MAX_BYTES) or b"[]", f"{run.name}/{OVERRIDES}")
 
 
 class Progress(NamedTuple):

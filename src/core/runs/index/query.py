@@ -1,4 +1,4 @@
-"""What the page is asked for: the view in its URL, and the filter, order and groups of runs."""
+"""Filter, order and groups of runs."""
 
 import difflib
 import operator
@@ -7,52 +7,10 @@ import shlex
 from collections.abc import Callable, Collection, Sequence
 from fnmatch import fnmatchcase
 from itertools import chain
-from typing import Any, NamedTuple
-from urllib.parse import quote, unquote
+from typing import Any
 
-from ...core.errors import UserError, require
-from . import PAGE
-from .index import BASE_FIELDS, CONFIG_GROUPS, Row, format_value, value
-
-
-class View(NamedTuple):
-    """What is shown, as in /runs?compare=a,b&metric=eval/win_rate,losses/loss&smooth=0.6&group=algo.lr"""
-
-    runs: tuple[str, ...] = ()
-    metrics: tuple[str, ...] = ()  # one chart for each
-    axis: str = "step"
-    smooth: str = "0"
-    log: str = ""  # axes with a logarithmic scale: x, y or xy
-    group: str = ""
-    band: str = "interval"
-    filter: str = ""
-    sort: str = "-updated"
-    columns: tuple[str, ...] = ()  # empty: the default ones
-
-    def url(self) -> str:
-        """Return the URL, without default values."""
-        words = []
-        for name, chosen in self._asdict().items():
-            if chosen != self._field_defaults[name]:
-                texts = [chosen] if isinstance(chosen, str) else chosen
-                words.append(f"{URL_KEYS[name]}={','.join(quote(text, safe='/') for text in texts)}")
-        return f"{PAGE.path}?{'&'.join(words)}" if words else PAGE.path
-
-
-URL_KEYS = {name: name for name in View._fields} | {"runs": "compare", "metrics": "metric"}
-
-
-def parse_url(url_query: str) -> View:
-    """Parse a raw URL query; names are split before unquoting, because a comma in a name is %2C."""
-    given = dict(word.split("=", 1) for word in url_query.split("&") if "=" in word)
-    values: dict[str, Any] = {}
-    for name, key in URL_KEYS.items():
-        if text := given.get(key):
-            several = isinstance(View._field_defaults[name], tuple)
-            unique = dict.fromkeys(unquote(part) for part in text.split(",") if part)
-            values[name] = tuple(unique) if several else unquote(text)
-    return View(**values)
-
+from ...errors import UserError, require
+from .rows import BASE_FIELDS, CONFIG_GROUPS, Row, format_value, value
 
 COMPARISON = re.compile(r"(?P<field>[\w./@-]+)(?P<sign>!=|>=|<=|=|>|<)(?P<value>.*)", re.DOTALL)
 ORDER: dict[str, Callable[..., bool]] = {">": operator.gt, "<": operator.lt, ">=": operator.ge, "<=": operator.le}
@@ -67,7 +25,7 @@ def parse_filter(text: str, fields: Collection[str]) -> Test:
     """Return the test of a filter such as `algo=ppo lr>0.001 tag=baseline`, which is untrusted.
 
     `fields` are the settings and metrics of the runs. All terms must hold. A term without a comparison is searched as
-    text. A comparison with `=` allows `*` and several values: `env=minesweeper* seed=1,2`.
+    text. A comparison with `=` allows `*` and several values: `env=tictactoe* seed=1,2`.
     """
     require(len(text) <= MAX_CHARACTERS, f"a filter has at most {MAX_CHARACTERS:,} characters")
     try:

@@ -19,10 +19,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from ...core.errors import UserError, require
-from ...core.files import read_regular, write_atomic
-from ...core.package import ROOT
-from ...core.runs.run import is_training
+from ..errors import UserError, require
+from ..files import read_regular, write_atomic
+from ..package import ROOT
+from .run import is_training
 
 MAX_RUNNING = 2  # jobs at a time
 NICENESS = 10  # of a job, so that those who play on the same cores come first

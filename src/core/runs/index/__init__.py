@@ -1,0 +1,1 @@
+"""Run directories as an index: found, read, filtered and grouped; they may be damaged or untrusted."""
