@@ -2,15 +2,20 @@
 
 import json
 from argparse import Namespace
+from functools import cache
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
+from experiments.connect_four import solver
 from experiments.deployment_algos import __main__ as deployment_algos
 from experiments.search_pruning import __main__ as search_pruning
 from experiments.study import Arm, Study, main, shares_of_cores, train_all
 from experiments.study_report import Outcome, difference, own_speed, table
-from src.core.play.arena import Tally
+from src import api
+from src.core.play.arena import Tally, random_opening
 from tests.lab import ROOT
 from tests.test_compositions import composed
 
@@ -144,3 +149,23 @@ def test_the_table_of_pruned_searches_adds_up_steps_and_seconds(tmp_path: Path):
     assert lines[3].startswith("| median | 1, 1 | 6,000 | 75% | 30 | 0 | 50.0% (")
     assert json.loads((tmp_path / "trials.json").read_text())["median"][1]["curve"] == [[2000, 0.125]]
     assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_solver_of_connect_four_is_perfect():
+    """It finds the same values of moves as a search by the rules of the game alone."""
+    game = api.make("connect_four").unwrapped.game
+
+    @cache
+    def value(state: Any) -> int:
+        outcome = game.outcome(state)
+        if outcome is not None:
+            return outcome if game.to_move(state) == 0 else -outcome
+        return max(-value(game.play(state, col)) for col in game.legal_actions(state))
+
+    rng, entries, values = np.random.default_rng(0), solver.table(), set()
+    for _ in range(20):
+        state = random_opening(game, 34, rng)
+        expected = {col: -value(game.play(state, col)) for col in game.legal_actions(state)}
+        assert solver.move_values(state[game.to_move(state)], state.first | state.second, entries) == expected
+        values |= set(expected.values())
+    assert values == {-1, 0, 1}
