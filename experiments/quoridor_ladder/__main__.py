@@ -2,7 +2,8 @@
 
     python -m experiments.quoridor_ladder [--games 200] [--slow-games 40] [--jobs 8]
 
-Every match is kept in results/ and not played again; table.md and ladder.png are written at the end.
+Every match is kept in results/ and not played again; table.md, ladder.png and the ladder of the page are written at the
+end.
 """
 
 import argparse
@@ -18,13 +19,16 @@ from matplotlib.figure import Figure
 from experiments.quoridor_ladder.match import play
 from src.core.files import write_atomic
 from src.core.play.arena import Tally
+from src.core.play.person_rating import write_ladder
 from src.core.play.rating import Rating, Standings
 from src.core.runs.report import standings_markdown
 
 HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
 PLAYERS = ("master", "hell", "reference", "hard", "normal", "mcts", "easy", "runner", "random")
 SLOW = {"master", "mcts"}
 ANCHOR = "easy"
+LEVELS = ROOT / "src/envs/quoridor/ladder.yaml"
 
 
 def tally(kept: Path) -> Tally:
@@ -73,6 +77,8 @@ def main() -> None:
     standings = Standings(results, ANCHOR)
     write_atomic(options.folder / "table.md", standings_markdown(standings))
     draw(options.folder / "ladder.png", standings.ratings)
+    if options.folder == HERE:
+        write_ladder(LEVELS, standings.ratings, "python -m experiments.quoridor_ladder")
     print(standings_markdown(standings))
 
 

@@ -15,12 +15,14 @@ from starlette.requests import Request
 from ..core.errors import UserError, require
 from ..core.interrupt import CancellationToken, CancelledWorkError
 from ..core.play.agent import NOTHING
+from ..core.play.person_rating import read_ladder
 from . import shell
 from .clickable import Pick, parse_id
 from .event_loop import Busy
 from .match import Match
 from .match_panel import HistoryBar, Result, StatusBox, Work, result_for
 from .players import YOU, AgentCache, Player, chosen
+from .rating_line import RatingLine
 from .saved_games import DAMAGED, GameStore, SavedGame
 from .services import Services
 from .shared_game import SharedGame
@@ -29,6 +31,7 @@ log = logging.getLogger(__name__)
 
 FORKED = "Another tab moved at the same time. Your move began a game of its own, which this tab shows."
 FILM_WIDTH, FILM_FRAMES, FILM_SECONDS = 480, 150, 0.6  # in pixels; at most about twice as many; per frame
+POINTS = {"won": 1.0, "even": 0.5, "lost": 0.0}
 AnyMatch = TypeVar("AnyMatch", bound=Match[Any, Any, Any])
 
 
@@ -81,6 +84,8 @@ class GamePage(Generic[AnyMatch]):
         self._revision = saved.revision if saved else 0
         self._saved_content: tuple[Any, ...] = ()  # what was saved last
         self._can_save = services.games is not None
+        self.rating: RatingLine | None = None  # in games with levels of known strength
+        self.is_rated = True  # whether the match counts once it ends: not after help, and once
         self.ply: int | None = None  # the ply shown; None: the latest
         self.token = CancellationToken()  # of the decisions in progress; replaced when the match changes
         self.shortcuts: dict[str, Work] = {"[": lambda: self.look_by(-1), "]": lambda: self.look_by(1)}
@@ -117,6 +122,7 @@ class GamePage(Generic[AnyMatch]):
     async def apply_choice(self, name: str) -> None:
         """Apply a changed choice; by default it is a player, and the match continues. Keep the match unless it ends."""
         self.match.human_seats = self.human_seats
+        self.is_rated = self.is_rated and not self.match.moves
         await self.changed()
 
     async def choose(self, name: str, value: object) -> None:
@@ -164,7 +170,7 @@ class GamePage(Generic[AnyMatch]):
                 raise
             log.warning("the game %s cannot be replayed", saved.key, exc_info=True)
             raise UserError(f"{DAMAGED}.") from error
-        self._saved_content = self._content()
+        self._saved_content, self.is_rated = self._content(), not self.match.is_over
 
     def restore_variations(self, variations: Sequence[Any]) -> None:
         """Load the variations of a saved game, on pages that have some; raise if they cannot be played."""
@@ -259,6 +265,7 @@ class GamePage(Generic[AnyMatch]):
         self.adopt(game)
         self._revision, self._saved_content = game.revision, self._content()
         last = len(self.match.moves)
+        self.is_rated = self.is_rated and last >= before
         self.ply = ply if ply is not None and ply < last else None  # an earlier position stays
         await self.show(moved=self.ply is None and last == before + 1)
         if self.leads:
@@ -275,7 +282,7 @@ class GamePage(Generic[AnyMatch]):
     def leave(self) -> None:
         """Leave the match for a new one: the browser goes back to its address, if it has one."""
         self._can_save = self.services.games is not None
-        self._saved_content, self._file, self._revision = (), MatchFile(), 0
+        self._saved_content, self._file, self._revision, self.is_rated = (), MatchFile(), 0, True
         self._share(SharedGame())
         if self.saved_key is not None:
             old, self.saved_key = self.address, None
@@ -347,6 +354,16 @@ class GamePage(Generic[AnyMatch]):
     def show_match_panel(self, note: str = "", shows_end: bool = True) -> None:
         self.status.show(self.headline(), note, self.result if self.ply is None and shows_end else None)
         self.history.show(self.now, len(self.match.moves), self.match.is_over)
+        if self.result is not None and self.ply is None and shows_end:
+            self._count(self.result)
+
+    def _count(self, result: Result) -> None:
+        """Count the match for the rating of its person, if it was played alone against a level of the ladder."""
+        is_rated, self.is_rated = self.is_rated and self.leads and not self.match.is_aborted, False
+        if is_rated and self.rating is not None and len(self.human_seats) == 1:
+            (opponent,) = (key for key in self.player_keys if key != YOU)
+            if opponent in self.rating.ladder:
+                self.rating.add(opponent, POINTS[result.tone])
 
     def add_match_actions(self) -> None:
         """Add the buttons for a new game, for taking a move back, and for steps through the moves."""
@@ -357,6 +374,12 @@ class GamePage(Generic[AnyMatch]):
                 ui.button("Take back", icon="undo", on_click=self.take_back).props("outline").classes("undo")
                 self.add_share_button()
             self.history = HistoryBar(self.look_at, self.look_by, self.review)
+            ladder = {level: elo for level, elo in read_ladder(self.match.game).items() if level in self.players}
+            if ladder and len(self.seats) == 2:
+                self.rating = RatingLine(self.path, ladder, self._address_against)
+
+    def _address_against(self, level: str) -> str:
+        return f"{self.path}?{urlencode(dict(zip(self.seats, (YOU, level), strict=True)))}"
 
     # To take elsewhere
 
@@ -497,6 +520,7 @@ class GamePage(Generic[AnyMatch]):
 
     async def take_back(self) -> None:
         self.match.take_back()
+        self.is_rated = False
         await self.changed()
 
     # Keys

@@ -14,6 +14,7 @@ from src.config.sweep_callback import show
 from src.core.errors import UserError
 from src.core.runs import comparison_report, runlog, statistics
 from src.core.runs.comparison import Comparison, compare, find_runs
+from src.core.runs.csv_table import CsvTable
 from src.core.runs.report import PlainConsole
 from src.core.runs.sweep_jobs import FAILED
 
@@ -92,13 +93,13 @@ def test_seeds_are_repetitions_of_a_setting(sweep: Path):
 
 def test_a_log_is_read_once(sweep: Path, monkeypatch: pytest.MonkeyPatch):
     read: list[Path] = []
-    read_rows = runlog.read_rows
+    read_table = runlog.read_table
 
-    def counted(path: Path, **options: Any) -> list[dict[str, str]]:
+    def counted(path: Path, **options: Any) -> CsvTable:
         read.append(path)
-        return read_rows(path, **options)
+        return read_table(path, **options)
 
-    monkeypatch.setattr(runlog, "read_rows", counted)
+    monkeypatch.setattr(runlog, "read_table", counted)
     compare([sweep])
     assert sorted(read) == sorted(sweep.glob("*/metrics.csv"))
 

@@ -1,8 +1,10 @@
 import csv
+import io
 
 import pytest
 
 from src.core.errors import UserError
+from src.core.runs.csv_table import CsvTable
 from src.core.runs.metrics import METRICS
 from src.core.runs.runlog import LoggedMetrics, RunLog
 from tests.core.fixed import RecordingTracker
@@ -74,3 +76,14 @@ def test_patterns_document_names_that_depend_on_the_composition():
     assert is_documented("final/random/win_rate")
     assert not is_documented("final/random/charm")
     assert all(METRICS.values())
+
+
+def test_a_table_is_cut_into_the_cells_that_the_csv_module_finds():
+    for text in ("a,b,c\r\n1,,3\r\n,,\r\n", 'a,"b",c\n1,"2,5",3\n4,5,6\n', "a\n1\n2\n", "a,b\n1,é\n", "", "a,b\n"):
+        table = CsvTable(text.encode() + b"9,9", "x")  # the last line is not complete
+        assert (table.rows(), table.cut) == (list(csv.DictReader(io.StringIO(text, newline=""))), [])
+        assert len(table) == len(table.rows())
+    table = CsvTable(b"a,b\n1,2\n3\n\n4,5,6\n7,8\n,9\n", "x")
+    assert table.cut == [3, 5], "an empty line is none"
+    assert table.columns(["b", "a"]) == [[b"2", b"8", b"9"], [b"1", b"7", b""]]
+    assert table.rows("a") == [{"a": "1", "b": "2"}, {"a": "7", "b": "8"}]

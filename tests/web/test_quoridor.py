@@ -3,7 +3,7 @@
 import asyncio
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 from xml.etree import ElementTree
@@ -29,6 +29,7 @@ from src.web.quoridor.clock import Clock, ClockPanel, clock_text, read_clock
 from src.web.quoridor.match import MAX_VARIATIONS, SEATS, QuoridorMatch, Variations, players_of, read_variations
 from src.web.quoridor.page import QuoridorPage
 from src.web.quoridor.searches import Budget, from_search
+from src.web.rating_line import RatingLine
 from src.web.saved_games import SavedGame
 from tests.web.inner import in_tab
 
@@ -441,3 +442,37 @@ def test_agents_draw_anew_at_every_ply_and_the_same_after_a_move_is_taken_back()
     assert match.rng().random() != first
     match.take_back()
     assert match.rng().random() == first
+
+
+Before = Callable[[QuoridorPage], Awaitable[None] | None]
+
+
+@in_tab
+async def test_a_game_counts_for_the_rating_once_and_not_after_help(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(shell, "set_address", lambda address, push=False: None)
+    counted: list[tuple[str, float]] = []
+    monkeypatch.setattr(RatingLine, "add", lambda line, level, points: counted.append((level, points)))
+    start = {"position": "e8 a5 0 0 20 -", "seed": 0}  # one step before the end
+
+    async def play(second: str, *names: str, before: Before = lambda page: None) -> None:
+        saved = SavedGame("/quoridor", {"first": "you", "second": second}, start, [])
+        page = QuoridorPage(Visit(lab, {}, saved), GAME, players_of([]))
+        await page.open()
+        await shell.maybe_await(before(page))
+        for name in names:
+            await page.play_named(name)
+        await page.look_at(0)
+        await page.look_at(len(page.match.moves))  # the end is shown again
+        await page.take_back()
+        await page.play_named(names[-1])
+
+    with initialize_config_module("conf", version_base="1.3"):
+        lab = ConfigLab([], None)
+        await play("random", "e9")
+        assert counted == [("random", 1.0)]
+        await play("you", "e9")
+        await play("mcts", "e9")
+        assert len(counted) == 1, "these have no known strength"
+        await play("random", "e9", before=QuoridorPage.hint)
+        await play("random", "e9", before=lambda page: page.choose("second", "easy"))
+        assert counted[1:] == [("easy", 1.0)], "another level before the first move is a game against it"

@@ -1,13 +1,16 @@
 """Quoridor in a browser."""
 
 import re
+from pathlib import Path
 
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.actions.action_builder import ActionBuilder
 from selenium.webdriver.common.actions.pointer_input import PointerInput
 from selenium.webdriver.common.keys import Keys
 
+from src.web.saved_games import GameStore, SavedGame
 from tests.web.browser import Browser
+from tests.web.test_runs_page import wait_url
 
 
 def begin(browser: Browser, first: str, second: str) -> None:
@@ -338,3 +341,26 @@ def test_a_clock_is_optional_kept_with_the_game_and_ends_it(browser: Browser):
     browser.until(lambda: browser.text(".qr-clock.qr-second") == "3:00", "the clocks of a new game")
     browser.choose(".qr-times", "No clock")
     browser.until(lambda: not browser.find(".qr-clocks").is_displayed(), "no clock")
+
+
+def test_a_win_against_a_level_of_known_strength_gives_a_rating(browser: Browser, scratch: Path):
+    store = GameStore(scratch / "outputs" / "games")
+    start = {"position": "e8 a5 0 0 20 -", "seed": 0}
+    keys = [store.save(SavedGame("/quoridor", {"first": "you", "second": "easy"}, start, [])) for _ in range(2)]
+    browser.open(f"/quoridor/{keys[0]}")
+    browser.script("localStorage.removeItem('rating /quoridor')")
+    browser.refresh()
+    browser.wait_text(".lab-rating", "You have no rating yet")
+    for games, key in enumerate(keys, 1):
+        browser.open(f"/quoridor/{key}")
+        wait_engine(browser)
+        type_move(browser, "e9")
+        browser.wait_text(".headline", "You win")
+        browser.wait_text(".lab-rating", f"({games} game")
+    found = re.search(r"Your rating (\d+) ± (\d+) \(2 games, \+\d+\)", browser.text(".lab-rating"))
+    assert found is not None, browser.text(".lab-rating")
+    assert int(found[1]) > 1100
+    browser.refresh()
+    browser.wait_text(".lab-rating", f"Your rating {found[1]} ± {found[2]} (2 games)")
+    browser.click(".lab-try")
+    wait_url(browser, "/quoridor?first=you&second=")

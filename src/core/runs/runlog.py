@@ -5,10 +5,10 @@ import io
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from ..errors import UserError, require
 from ..files import read_regular, write_atomic
+from .csv_table import CsvTable
 from .metrics import CURVES
 from .trackers import Tracker
 
@@ -20,16 +20,16 @@ class RunLog:
 
     def __init__(self, directory: Path, tracker: Tracker | None) -> None:
         self.path, self.tracker = directory / "metrics.csv", tracker
-        rows = read_rows(self.path)
-        self.rows = len(rows)
-        self._columns = list(rows[0]) if rows else ["step"]
+        table = read_table(self.path)
+        self.rows = len(table)
+        self._columns = list(table.names) if self.rows else ["step"]
 
     def write(self, step: int, metrics: Mapping[str, float], once: bool = False) -> None:
         """Append a row. `once` marks values of the whole run, which a tracker shows in its summary, not as curves."""
         row = {"step": step, **metrics}
         if self.rows == 0 or not row.keys() <= set(self._columns):
             self._columns += [name for name in row if name not in self._columns]
-            self._rewrite(read_rows(self.path))
+            self._rewrite(read_table(self.path).rows())
         with self.path.open("a", newline="") as file:
             csv.DictWriter(file, self._columns).writerow(row)
             file.flush()
@@ -40,7 +40,7 @@ class RunLog:
 
     def require_rows(self, rows: int) -> None:
         """Raise `UserError` if one of the first `rows` is missing or incomplete."""
-        complete = len(read_rows(self.path))
+        complete = len(read_table(self.path))
         require(
             complete >= rows,
             f"{self.path} has lost rows: {rows} were written, {complete} are there, and line {complete + 2} is missing "
@@ -50,7 +50,7 @@ class RunLog:
     def truncate(self, rows: int) -> None:
         """Remove all rows after the first `rows`: a resumed run writes them again."""
         self.require_rows(rows)
-        kept = read_rows(self.path)[:rows]
+        kept = read_table(self.path).rows()[:rows]
         self._columns = [name for name in self._columns if any(row[name] for row in kept)] or ["step"]
         self._rewrite(kept)
         self.rows = len(kept)
@@ -68,7 +68,7 @@ class LoggedMetrics:
 
     def __init__(self, directory: Path) -> None:
         self.path = directory / "metrics.csv"
-        self._rows = read_rows(self.path, allow_partial_last=False)
+        self._table = read_table(self.path, allow_partial_last=False)
 
     def column(self, name: str) -> tuple[list[float], list[float]]:
         """Return the steps at which a metric was logged, and its values."""
@@ -80,7 +80,7 @@ class LoggedMetrics:
 
     def rows_with(self, name: str) -> list[dict[str, str]]:
         """Return the rows in which a metric was logged."""
-        return [row for row in self._rows if row.get(name)]
+        return self._table.rows(name) if name in self._table.names else []
 
     def curve(self) -> tuple[str, list[dict[str, str]]]:
         """Return the metric that selects the best checkpoint, and the rows in which it was logged."""
@@ -88,29 +88,11 @@ class LoggedMetrics:
         return next(((name, rows) for name, rows in found if rows), (CURVES[-1], []))
 
 
-def read_rows(path: Path, *, allow_partial_last: bool = True) -> list[dict[str, str]]:
+def read_table(path: Path, *, allow_partial_last: bool = True) -> CsvTable:
     """Read all complete rows. The last one may be partial after a kill and is then left out; others must not be."""
-    if not path.exists():
-        return []
-    data = read_regular(path, MAX_BYTES)
-    rows = parse_rows(data, str(path))
-    require(not rows or "step" in rows[0], f"{path} has no column named step: restore the file from a copy")
-    cut = [line for line, row in enumerate(rows, start=2) if not is_complete(row)]
-    cut += [] if allow_partial_last or data.endswith(b"\n") else [len(rows) + 2]
+    data = read_regular(path, MAX_BYTES) if path.exists() else b""
+    table = CsvTable(data, str(path))
+    require(not len(table) or "step" in table.names, f"{path} has no column named step: restore the file from a copy")
+    cut = table.cut + ([] if allow_partial_last or data[-1:] in (b"", b"\n") else [len(table) + 2])
     require(not cut, f"{path}, line {(cut or [0])[0]} is cut short: restore the file from a copy")
-    return rows
-
-
-def parse_rows(data: bytes, name: str) -> list[dict[str, str]]:
-    """Parse the terminated lines of a metrics.csv."""
-    try:
-        text = data.decode()
-        reader = csv.DictReader(io.StringIO(text[: text.rfind("\n") + 1], newline=""))
-        return list(reader)
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise UserError(f"{name} is not readable as CSV: {error}") from error
-
-
-def is_complete(row: Mapping[Any, object]) -> bool:
-    """Return whether a row has as many values as there are columns."""
-    return None not in row and None not in row.values()
+    return table

@@ -363,6 +363,7 @@ class QuoridorPage(GamePage[QuoridorMatch]):
         self._require_time()
         moves = list(self.match.moves)
         self.match.take_back()
+        self.is_rated = self.is_rated and self.main is not None
         if self.main is not None and self.match.moves == self.main.moves[: len(self.match.moves)]:
             self.variations.remove(moves)
             await self.leave_variation()
@@ -376,7 +377,7 @@ class QuoridorPage(GamePage[QuoridorMatch]):
         match.read(text)  # refuses a text that cannot be read before the present game is left
         self._forget()
         self.leave()
-        self.match, self.paused = match, self.watching
+        self.match, self.paused, self.is_rated = match, self.watching, False
         await self.changed()
 
     async def new_game(self) -> None:
@@ -576,7 +577,7 @@ class QuoridorPage(GamePage[QuoridorMatch]):
             self.hint_button.cancel()
             return
         require(self.game.outcome(self.state) is None, "the game is over")
-        position = self.state
+        position, self.is_rated = self.state, False
         lines = await self.hint_button.search(lambda token: self.analyst.hint(position, token))
         self.hints = tuple(names[0] for _, names in lines)
         self.redraw()

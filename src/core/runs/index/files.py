@@ -1,7 +1,5 @@
 """Read run directories, which may be damaged or untrusted; nothing outside the configured folders is opened."""
 
-import csv
-import io
 import json
 import math
 import re
@@ -18,6 +16,7 @@ import numpy as np
 from ...errors import UserError, require
 from ..config_file import CONFIG, MAX_BYTES, OVERRIDES, parse_config, parse_overrides
 from ..console import approximate_duration
+from ..csv_table import CsvTable
 from ..run import PROGRESS
 from ..trackers import ADDRESS
 
@@ -161,40 +160,14 @@ def read_metrics(run: RunPath, wanted: Collection[str]) -> Metrics:
 
 
 def parse_metrics(data: bytes, wanted: Collection[str], name: str) -> Metrics:
-    """Parse the wanted columns of the complete lines, without rows that are cut short.
-
-    Of a column with more than `MAX_VALUES` numbers it parses evenly spaced ones and the last one: no chart shows more.
-    """
-    data, comma = data[: data.rfind(b"\n") + 1], b","
-    try:
-        if b'"' in data:  # rare, and the reader of quotes is slow
-            comma = b"\x1f"
-            lines = csv.reader(io.StringIO(data.decode(), newline=""))
-            data = b"".join(comma.join(cell.encode() for cell in line) + b"\n" for line in lines)
-        head = data[: data.find(b"\n") + 1].decode().rstrip("\r\n")
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise UserError(f"{name} is not readable as CSV: {error}") from error
-    names = tuple(head.split(comma.decode())) if data else ()
-    places = {name: names.index(name) for name in wanted if name in names}
-    if not places:
-        return Metrics(names)
-    characters = np.frombuffer(data, np.uint8)
-    is_edge = characters == ord(comma)
-    is_edge |= characters == ord("\n")
-    edges = np.flatnonzero(is_edge)  # each ends a cell
-    last = np.flatnonzero(characters[edges] == ord("\n"))  # of the cells of each line
-    first = last[:-1][np.diff(last) == len(names)] + 1
-    cells = first[:, None] + list(places.values())  # (rows, columns)
-    begin, end = edges[cells - 1] + 1, edges[cells]
-    end -= characters[end - 1] == ord("\r")
-    if len(first) > MAX_VALUES:
-        parsed = np.zeros(len(first), bool)
-        for filled in map(np.flatnonzero, (end > begin).T):
-            parsed[filled[:: -(-len(filled) // MAX_VALUES) or 1]] = True
-            parsed[filled[-1:]] = True
-        begin, end = begin[parsed], end[parsed]
-    columns = zip(places, begin.T.tolist(), end.T.tolist(), strict=True)
-    return Metrics(names, {name: numbers([data[i:j] for i, j in zip(*cut, strict=True)]) for name, *cut in columns})
+    """Parse the wanted columns; of one with more than `MAX_VALUES` numbers, evenly spaced ones and the last one."""
+    table = CsvTable(data, name)
+    found = [name for name in dict.fromkeys(wanted) if name in table.names]
+    chosen = np.full(len(table), len(table) <= MAX_VALUES)
+    for filled in [] if chosen.all() else map(np.flatnonzero, table.filled(found).T):
+        chosen[filled[:: -(-len(filled) // MAX_VALUES) or 1]] = True
+        chosen[filled[-1:]] = True
+    return Metrics(table.names, dict(zip(found, map(numbers, table.columns(found, chosen)), strict=True)))
 
 
 def last_values(run: RunPath) -> dict[str, float]:
