@@ -6,10 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from src.core.play.canvas import FIRST, GREEN, MAX_SIDE, SECOND, mix, text_image
+from src.core.play import arena
+from src.core.play.agent import Agent, Decision, RandomAgent
+from src.core.play.canvas import CELL, FIRST, GREEN, MAX_SIDE, SECOND, mix, text_image
 from src.core.play.game import Game
 from src.core.play.game_record import Replay, ReplayedGame
 from src.envs.connect_four.game import ConnectFour
+from src.envs.deployment.image import heat
 from src.envs.deployment.rules.scenario import Hex
 from src.envs.game_2048.game import Game2048
 from src.envs.minesweeper import image
@@ -186,6 +189,32 @@ def test_dead_and_unplaced_units_are_not_drawn():
     for picture in (battle_of(), placing.image(empty)):
         assert picture[:, :8].min() == 255, "the margin, where a unit off the board would be"
     assert has(placing.image(placing.play(empty, placing.legal_actions(empty)[0])), FIRST) > before
+
+
+class Certain(Agent):
+    """Chooses the first action, and reports that all are as probable."""
+
+    def decide(self, game: Game, view: Any, rng: np.random.Generator) -> Decision:
+        legal = game.legal_actions(view)
+        return Decision(legal[0], {"action_probability": np.isin(np.arange(game.num_actions), legal) / len(legal)})
+
+
+def test_the_hexes_of_a_player_are_the_darker_the_more_often_it_uses_them():
+    game = small_game()
+    setups = arena.play_setups(game, RandomAgent(), RandomAgent(), range(2, 6), 0, game.is_set_up)
+    assert [seat for _, seat in setups] == [0, 1, 0, 1]
+    placed = [unit for state, _ in setups for unit in state.units.values()]
+    assert all(unit.col >= 0 and not unit.acted for unit in placed), "all are placed, and nothing is played after it"
+    again = arena.play_setups(game, RandomAgent(), RandomAgent(), range(4, 6), 0, game.is_set_up)
+    assert [state.units for state, _ in again] == [state.units for state, _ in setups[2:]], "each has its own seed"
+    certain = arena.play_setups(game, Certain(), Certain(), range(4), 0, game.is_set_up)
+    assert certain[0][0].units != certain[2][0].units, "drawn from probabilities, not the same each time"
+    places = [battle(game, a1=at, a2=(4, 5), b1=(2, 1), b2=(4, 1), b3=(6, 1)) for at in ((2, 5), (6, 5))]
+    picture = game.setup_image([(state, 0) for state in places])
+    half = mix(FIRST, CELL, heat(0.5))
+    assert has(picture, half) > has(picture, FIRST) > 200, "two hexes in half of the setups, one in all"
+    assert has(picture, SECOND) == 0, "what the opponent does is not shown"
+    assert has(game.setup_image([(places[0], 1)]), SECOND) > 600
 
 
 def test_a_game_without_its_own_picture_shows_its_text():

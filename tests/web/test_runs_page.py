@@ -270,6 +270,15 @@ def test_checkpoints_of_a_run_are_watched_and_its_settings_compared_with_the_def
     browser.wait_text(".lab-command code", "experiment=tictactoe_qlearning")
 
 
+def test_where_a_checkpoint_places_its_units_is_shown_below_its_games(browser: Browser):
+    browser.open("/runs/experiments/deployment_ppo")
+    width = "return document.querySelector('.r-best .r-setup img')?.naturalWidth ?? 0"
+    browser.until(lambda: browser.script(width) > 300, "the map of its deployments")
+    browser.open("/runs/experiments/tictactoe_qlearning")
+    browser.until(lambda: browser.all(".r-dots i"), "the end of a game")
+    assert not browser.find(".r-setup").is_displayed(), "a game without a setup"
+
+
 def test_pages_of_the_table_are_turned_and_all_matches_selected(browser: Browser, sweep: list[Path], scratch: Path):
     for number in range(15):
         make_run(scratch / "outputs", f"many/{number:02}")

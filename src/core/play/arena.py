@@ -12,7 +12,7 @@ import numpy as np
 from .. import ranks
 from ..errors import UserError, require
 from ..seeding import draw, generator
-from .agent import Agent
+from .agent import Agent, Decision
 from .game import Game, Trait, outcome_for_seat
 
 Z95 = 1.959963984540054  # standard errors of a 95% interval
@@ -199,6 +199,40 @@ def watch(
     return match.seat, match.own_outcome(game)
 
 
+class _SamplingAgent(Agent):
+    def __init__(self, agent: Agent) -> None:
+        self._agent = agent
+
+    def decide(self, game: Game, view: Any, rng: np.random.Generator) -> Decision:
+        return self.decide_batch(game, [view], [rng])[0]
+
+    def decide_batch(self, game: Game, views: Sequence[Any], rngs: Sequence[np.random.Generator]) -> list[Decision]:
+        decisions = self._agent.decide_batch(game, views, rngs)
+        for number, (decision, rng) in enumerate(zip(decisions, rngs, strict=True)):
+            if "action_probability" in decision.info:
+                chances = np.asarray(decision.info["action_probability"], float)
+                decisions[number] = Decision(int(rng.choice(len(chances), p=chances / chances.sum())))
+        return decisions
+
+
+def play_setups(
+    game: Game,
+    agent: Agent,
+    opponent: Agent | None,
+    numbers: Iterable[int],
+    seed: int,
+    is_set_up: Callable[[Any], bool],
+) -> list[tuple[Any, int]]:
+    """Play the games of these numbers until all pieces are set up; return these states with the seat of the agent.
+
+    An agent that reports probabilities of its actions draws from them: the most probable ones are always the same.
+    """
+    agent = _SamplingAgent(agent)
+    matches = [_start_game(game, agent, opponent, number, seed, "setup", 0) for number in numbers]
+    _play_out(game, matches, is_set_up)
+    return [(match.state, match.seat) for match in matches]
+
+
 def require_openings(game: Game, opening_plies: int) -> None:
     """Raise `UserError` if `opening_plies` is longer than a game."""
     if opening_plies > 0:
@@ -252,14 +286,14 @@ def _start_game(
     return match
 
 
-def _play_out(game: Game, matches: list[_GameInProgress]) -> None:
-    """Play games to their end in lockstep, so that each agent decides in batches."""
+def _play_out(game: Game, matches: list[_GameInProgress], is_done: Callable[[Any], bool] = lambda state: False) -> None:
+    """Play games to their end, or until they are done, in lockstep, so that each agent decides in batches."""
     live = matches
     while live:
         for match in live:
             if match.outcome is None:
                 match.outcome = game.outcome(match.state)
-        live = [match for match in live if match.outcome is None]
+        live = [match for match in live if match.outcome is None and not is_done(match.state)]
         turns: dict[int, list[_GameInProgress]] = {}
         for match in live:
             turns.setdefault(id(match.agents[game.to_move(match.state)]), []).append(match)

@@ -107,6 +107,16 @@ class SupportsAgentMetrics(Protocol):
 
 
 @runtime_checkable
+class SupportsSetup(Protocol):
+    """A game in which the players first set up their pieces."""
+
+    def is_set_up(self, state: Any) -> bool: ...
+
+    def setup_image(self, setups: Sequence[tuple[Any, int]]) -> Any:
+        """Draw how often each place is used in states, each by the player of a seat, (H, W, 3) uint8."""
+
+
+@runtime_checkable
 class SupportsExport(Protocol):
     """An interface of agents with a network that other runtimes can evaluate."""
 

@@ -212,6 +212,14 @@ class DeploymentGame(Game[GameState, GameState]):
 
         return image.draw(state, self.outcome(state), self.is_aborted(state))
 
+    def is_set_up(self, state: GameState) -> bool:
+        return state.phase != "deployment"
+
+    def setup_image(self, setups: Sequence[tuple[GameState, int]]) -> np.ndarray:
+        from . import image
+
+        return image.draw_setups(self.scenario, setups)
+
     def episode_metrics(self, state: GameState) -> dict[str, float]:
         """Return the deployment metrics of a game; runs log their means over games."""
         if self.deployment_type != "active":

@@ -1,6 +1,7 @@
 """A picture of the hex board. Sides differ in shape as well as color: discs and squares, solid and dashed borders."""
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from math import sqrt
 
@@ -15,6 +16,7 @@ from .rules.state import GameState, Unit
 SIZE = 20.0  # circumradius of a hex
 HALF = SIZE * sqrt(3) / 2  # inradius
 MARGIN, HEADER = 10.0, 36.0
+LABELED = 0.25  # of the setups; hexes that are used more often have a number
 PLAYERS = (FIRST, SECOND)
 GOAL, WALL, WALL_EDGE, COVER = "#b38f00", "#59636f", "#39424d", "#5b8c3e"
 #   4___5
@@ -39,6 +41,32 @@ def draw(state: GameState, outcome: int | None, is_aborted: bool) -> np.ndarray:
     for unit in state.units.values():
         if unit.col >= 0:
             _token(canvas, unit, active=unit.id == state.active_unit_id)
+    return canvas.pixels()
+
+
+def heat(share: float) -> float:
+    """Return how dark a hex is; rare uses are pale, but not invisible."""
+    return float(0.1 + 0.9 * share**0.6)
+
+
+def draw_setups(scenario: Scenario, setups: Sequence[tuple[GameState, int]]) -> np.ndarray:
+    """Draw in which share of these states the player of a seat has a unit on each hex: the darker, the more often."""
+    canvas, board, shares = _ground(scenario).copy(), scenario.board, dict[Hex, float]()
+    words = f"{len(setups)} deployments · darker: more often"
+    canvas.text((_width(board) / 2, MARGIN + HEADER / 2 - 7), words, 16, palette.FAINT, bold=False)
+    for seat, color in enumerate(PLAYERS):
+        own = [state for state, one in setups if one == seat]
+        units = (unit for state in own for unit in state.units.values() if unit.player == seat + 1 and unit.col >= 0)
+        counts = Counter((unit.col, unit.row) for unit in units)
+        shares |= {one: count / len(own) for one, count in counts.items()}
+        for one in counts:
+            canvas.polygon(_shifted(CORNERS, _center(one)), mix(color, CELL, heat(shares[one])), palette.EDGE)
+    _zones(canvas, scenario)
+    for one in board.cover & shares.keys():
+        canvas.polygon(_shifted([(0.7 * x, 0.7 * y) for x, y in CORNERS], _center(one)), None, COVER, 1.5)
+    for one, share in shares.items():
+        if share > LABELED:
+            canvas.text(_center(one), f"{share:.0%}", 12, CARD if share >= 0.5 else INK)
     return canvas.pixels()
 
 
@@ -72,11 +100,15 @@ def _ground(scenario: Scenario) -> Canvas:
         canvas.polygon(_shifted([(0.6 * x, 0.6 * y) for x, y in CORNERS], _center(one)), mix(COVER, CELL, 0.5), COVER)
     for one in board.walls:
         canvas.polygon(_shifted(CORNERS, _center(one)), None, WALL_EDGE, 1.5)
+    _zones(canvas, scenario)
+    return canvas
+
+
+def _zones(canvas: Canvas, scenario: Scenario) -> None:
     for player, pool in enumerate(scenario.pools):
         _border(canvas, pool, mix(PLAYERS[player], CELL, 0.6), 2, dashed=player == 1)
-    for at in board.objectives:
-        _border(canvas, board.objective_hexes(at), GOAL, 2.5)
-    return canvas
+    for at in scenario.board.objectives:
+        _border(canvas, scenario.board.objective_hexes(at), GOAL, 2.5)
 
 
 def _border(canvas: Canvas, hexes: Iterable[Hex], color: str, width: float, dashed: bool = False) -> None:

@@ -8,6 +8,7 @@ from nicegui import ui
 from ...core.errors import UserError
 from ...core.play import arena
 from ...core.play.agent import Agent
+from ...core.play.capabilities import SupportsSetup
 from ...core.play.game import Game
 from ...core.runs.index import files
 from ...core.runs.index.files import RunPath, Stamp
@@ -19,6 +20,7 @@ PACE = 0.5  # seconds between moves
 HELD = 4  # moves that the end of a game stays
 MAX_FRAMES = 400  # of a game
 COLORS = 64  # of a frame, which a browser gets for each move
+SETUPS, FEW = 48, 8  # shown of each version of a checkpoint, where games begin with a setup; added with each game
 SHOWN = 20  # latest results
 SEED = 20_000  # of the games shown, which are not an evaluation
 CHECKPOINTS = {"first": "Before training", "last": "Now", "best": "Best checkpoint"}
@@ -29,7 +31,8 @@ class Side:
     """The board of one checkpoint, its caption and the results of its games."""
 
     def __init__(self, name: str) -> None:
-        self.name, self.frames = name, list[str]()
+        self.name, self.frames, self.setup = name, list[str](), ""
+        self._setups = list[tuple[Any, int]]()  # of the latest version, with the seats of the agent
         self._results: list[str] = []
         self._stamp: Stamp | None = None
         self._agent: Agent | None = None
@@ -40,6 +43,11 @@ class Side:
             self._image = ui.element("img")
             self._image.props["alt"] = f"a game of the checkpoint {name}"
             self._dots = ui.html(sanitize=False).classes("r-dots")
+            with ui.element("div").classes("r-setup") as self._setup_box:
+                ui.label("How it sets up").classes("faint")
+                self._setup = ui.element("img")
+                self._setup.props["alt"] = f"how often the checkpoint {name} uses each place when it sets up its pieces"
+            self._setup_box.set_visibility(False)
 
     def play(self, services: Services, run: RunPath, game: Game, opponent: Agent | None, number: int) -> None:
         """Play a game with the checkpoint as it is now; slow."""
@@ -47,6 +55,12 @@ class Side:
         if self._agent is None or version != self._stamp:
             changes = {"run": str(run.path), "checkpoint_name": self.name}
             self._agent, self._stamp = services.agent("trained", game, changes), version
+            self._setups.clear()
+        played = len(self._setups)
+        if isinstance(game, SupportsSetup) and played < SETUPS:
+            numbers = range(played, played + FEW)
+            self._setups += arena.play_setups(game, self._agent, opponent, numbers, SEED, game.is_set_up)
+            self.setup = shell.data_address(shell.as_png(game.setup_image(self._setups), COLORS))
         frames: list[str] = []
 
         def add(state: Any) -> None:
@@ -63,6 +77,10 @@ class Side:
             return
         self._image.props["src"] = self.frames[min(move, len(self.frames) - 1)]
         self._image.update()
+        if self.setup != self._setup.props.get("src", ""):
+            self._setup.props["src"] = self.setup
+            self._setup.update()
+            self._setup_box.set_visibility(True)
         if move == len(self.frames) - 1:
             self._results.append(self._result)
             self._dots.set_content("".join(f'<i class="{one}" title="{one}"></i>' for one in self._results[-SHOWN:]))
