@@ -30,7 +30,7 @@ PLAYERS = {  # name in the table: algorithm, changes of the trained agent
     "AlphaZero, the network alone": ("alphazero", "{play: {simulations: 0}}"),
     "DQN": ("dqn", "null"),
 }
-OPPONENTS = ("random", "mcts with 100 playouts", "mcts with 1000 playouts")
+OPPONENTS = {"random": 100, "mcts with 100 playouts": 100, "mcts with 1000 playouts": 40}  # games; the last one is slow
 PLIES = (12, 20)  # fewest and most random plies before a position; earlier ones take minutes to solve
 
 
@@ -90,7 +90,6 @@ def main() -> None:
     algos = sorted({algo for algo, _ in PLAYERS.values()})
     parser.add_argument("--algos", nargs="+", default=algos, choices=algos)
     parser.add_argument("--seconds", type=int, default=900, help="of each training run")
-    parser.add_argument("--games", type=int, default=100, help="of each match, from random openings of four plies")
     parser.add_argument("--positions", type=int, default=200, help="solved positions of 12 to 20 plies")
     options = parser.parse_args()
     for algo in options.algos:
@@ -101,9 +100,9 @@ def main() -> None:
     trained = [name for name, (algo, _) in PLAYERS.items() if algo in options.algos]
     for name in (*trained, "mcts with 1000 playouts", "random"):
         agent, games = player(name, options.seconds), {}
-        for opponent in OPPONENTS if name in PLAYERS else ():
+        for opponent, count in OPPONENTS.items() if name in PLAYERS else ():
             rival = player(opponent, options.seconds)
-            tally = api.evaluate(agent, "connect_four", rival, episodes=options.games, opening_plies=4).total
+            tally = api.evaluate(agent, "connect_four", rival, episodes=count, opening_plies=4).total
             games[opponent] = [tally.wins, tally.draws, tally.losses]
             print(f"{name} against {opponent}: {counts_of(tally)}", flush=True)
         perfect = perfect_moves(agent, positions)
