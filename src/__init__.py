@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.2.0"
 
-_MODULES = {  # imported when one of their names is used: some take seconds
+EXPORTS = {  # imported when one of their names is used: some take seconds
     "algos.trainer": ("LearnerConfig", "NetworkLearnerConfig", "NetworkTrainer", "Trainer"),
     "api": ("add_config_dir", "load_agent", "make", "make_aec", "make_agent", "make_vec"),
     "core.errors": ("UserError",),
@@ -42,11 +42,11 @@ _MODULES = {  # imported when one of their names is used: some take seconds
     "envs.two_player_env": ("OutcomeReward", "SoloEnv", "VersusEnv"),
     "nets.boards": ("Heads",),
 }
-__all__ = sorted(name for names in _MODULES.values() for name in names)
+__all__ = sorted(name for names in EXPORTS.values() for name in names)
 
 
 def __getattr__(name: str) -> Any:
-    for module, names in _MODULES.items():
+    for module, names in EXPORTS.items():
         if name in names:
             return getattr(import_module(f".{module}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

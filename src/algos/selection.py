@@ -10,10 +10,17 @@ from ..core.runs.metrics import CURVES
 from ..core.runs.report import elo_metrics, every_reply, win_rate_metrics
 
 OnPosition = Callable[[Any], None]  # called with each state of the first game
+OnProgress = Callable[[int, int], None]  # called with the number of finished games, and of all
 
 
 def play_baselines(
-    env: Any, agent: Agent, episodes: int, seed: int, opening_plies: int = 0, on_position: OnPosition | None = None
+    env: Any,
+    agent: Agent,
+    episodes: int,
+    seed: int,
+    opening_plies: int = 0,
+    on_position: OnPosition | None = None,
+    on_progress: OnProgress = lambda finished, total: None,
 ) -> list[Tally]:
     """Play `episodes` games, shared evenly by the baselines, or alone in one-player games.
 
@@ -32,6 +39,7 @@ def play_baselines(
             opening_plies=opening_plies,
             stream="selection",
             on_position=None if number else on_position,
+            on_progress=lambda finished, before=number * games: on_progress(before + finished, len(opponents) * games),
         )
         for number, opponent in enumerate(opponents)
     ]
@@ -39,14 +47,20 @@ def play_baselines(
 
 
 def selection_metrics(
-    env: Any, agent: Agent, episodes: int, seed: int, opening_plies: int = 0, on_position: OnPosition | None = None
+    env: Any,
+    agent: Agent,
+    episodes: int,
+    seed: int,
+    opening_plies: int = 0,
+    on_position: OnPosition | None = None,
+    on_progress: OnProgress = lambda finished, total: None,
 ) -> dict[str, float]:
     """Evaluate during training; return eval/win_rate, its interval and its number of games.
 
     In two-player games these and eval/elo are against the first baseline; with several baselines eval/all/win_rate is
     over all of them. Enumerable games also give eval/not_lost_share.
     """
-    tallies = play_baselines(env, agent, episodes, seed, opening_plies, on_position)
+    tallies = play_baselines(env, agent, episodes, seed, opening_plies, on_position, on_progress)
     metrics = win_rate_metrics(tallies[0], "eval")
     if env.game.players == 2:
         metrics |= elo_metrics(tallies[0], "eval")

@@ -66,7 +66,8 @@ class LearnerConfig(ABC):
     def check_evaluation(self, env: Environment, agent: Agent) -> None:
         """Raise `UserError` if all games of an evaluation would be the same two."""
         for opponent in env.baselines.values() if env.game.players == 2 else ():
-            require_varied(env.game, agent, opponent, self.eval_opening_plies, self.eval_episodes)
+            keys = "algo.eval_opening_plies", "algo.eval_episodes"
+            require_varied(env.game, agent, opponent, self.eval_opening_plies, self.eval_episodes, keys)
 
     def fit(self, env: Environment, curriculum: Curriculum, run: Run) -> Any:
         threads = self.compute.threads
@@ -167,10 +168,14 @@ class Trainer(ABC, Generic[Config]):
     def measure(self, env: Environment) -> dict[str, float]:
         algo = self.algo
         settings = algo.eval_episodes, self.run.seed, algo.eval_opening_plies
+
+        def show(finished: int, games: int) -> None:
+            self.advance(min(self.work_done, self.total), f"evaluation {finished}/{games}")
+
         if env is not self.env:  # a stage of the curriculum
-            return selection_metrics(env, self.agent(), *settings)
+            return selection_metrics(env, self.agent(), *settings, on_progress=show)
         with self.run.recorded_game(env.game, self.steps, self.optimizer.progress) as on_position:
-            return selection_metrics(env, self.agent(), *settings, on_position)
+            return selection_metrics(env, self.agent(), *settings, on_position, show)
 
     def evaluate(self, metrics: dict[str, float]) -> None:
         """Evaluate the network, log the result with `metrics`, and update the best checkpoint."""

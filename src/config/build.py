@@ -4,6 +4,7 @@ import contextlib
 import inspect
 from collections.abc import Mapping
 from importlib import import_module
+from pathlib import Path
 from pkgutil import resolve_name
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
@@ -13,7 +14,7 @@ from omegaconf import DictConfig, ListConfig, OmegaConf
 
 from ..core import ranges
 from ..core.errors import UserError, require
-from ..core.package import CHECKOUT, ROOT, install_command, locate, rename_targets
+from ..core.package import CHECKOUT, ROOT, config_dirs, install_command, locate, rename_targets
 from ..core.play.agent import Agent
 from ..core.play.curriculum import Curriculum
 from ..core.play.game import Game
@@ -69,10 +70,12 @@ def get_object(name: Any, path: str) -> Any:
     except Exception as failed:  # whatever the module does when it is imported
         error = _import_error(locate(name)) or failed
         missing = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else None
-        advice = "" if missing is None else "; --config-dir=mine/conf imports from mine"
+        folders = [f"; --config-dir={one} imports from {one.parent}" for one in config_dirs() or [Path("mine/conf")]]
+        advice = "" if missing is None else "".join(folders)
         if missing in EXTRAS:
             advice = f": {install_command(EXTRAS[missing])}"
-        raise UserError(f"{path}._target_={ranges.shown(name)} cannot be imported: {error}{advice}") from error
+        reason = str(error) if isinstance(error, ImportError) else f"{type(error).__name__}: {error}"
+        raise UserError(f"{path}._target_={ranges.shown(name)} cannot be imported: {reason}{advice}") from error
 
 
 def _import_error(name: str) -> ImportError | None:

@@ -28,9 +28,13 @@ def locate(name: str) -> str:
 
 
 def canonical(name: str) -> str:
-    """Return the name of a class of this package as configurations write it."""
+    """Return the name of a class of this package as configurations write it: `boardlab.VersusEnv` by its module."""
     first, dot, rest = name.partition(".")
-    return f"{CHECKOUT}{dot}{rest}" if first == INSTALLED else name
+    if first not in (CHECKOUT, INSTALLED):
+        return name
+    modules = import_module(ROOT).EXPORTS.items()
+    exported = next((f"{module}.{rest}" for module, names in modules if rest in names), rest)
+    return f"{CHECKOUT}{dot}{exported}"
 
 
 def rename_targets(node: Any, rename: Callable[[str], str]) -> Any:

@@ -11,7 +11,7 @@ from gymnasium import spaces
 from ..core.errors import require
 from ..core.play.agent import Agent, RandomAgent, check_baselines, opponents_in
 from ..core.play.arena import random_opening, require_openings
-from ..core.play.game import Game, TwoPlayerGame, outcome_for_seat
+from ..core.play.game import Game, TwoPlayerGame, outcome_for_seat, require_declared
 from ..core.play.past_selves import CURRENT, PastSelves
 from ..core.ranges import Fraction, Plies, check_fields, checked
 from ..core.seeding import draw
@@ -284,6 +284,7 @@ class GameEnv(gymnasium.Env[np.ndarray, np.int64]):
         baselines: Mapping[str, Agent],
         opening_plies: Plies = 0,
     ) -> None:
+        require_declared(game)
         opponent.check(game)
         check_baselines(baselines, game)
         require_openings(game, opening_plies)
@@ -291,8 +292,13 @@ class GameEnv(gymnasium.Env[np.ndarray, np.int64]):
         self.seats = SEATS[seat]
         self.baselines = dict(baselines)
         self.action_space = MaskedDiscrete(game.num_actions, self._legal)
-        shape = game.observe(game.view(game.initial(np.random.default_rng(0)))).shape
-        self.observation_space: spaces.Box = spaces.Box(*game.observation_range, shape, np.float32)
+        first, (low, high) = game.observe(game.view(game.initial(np.random.default_rng(0)))), game.observation_range
+        require(
+            bool(low <= first.min() and first.max() <= high),
+            f"{type(game).__name__} observes {first.min():g} to {first.max():g}, outside of its observation_range: "
+            f"{low:g} to {high:g}",
+        )
+        self.observation_space: spaces.Box = spaces.Box(low, high, first.shape, np.float32)
         self._episode = Episode(game, opponent, self.seats, reward, opening_plies)
 
     def vectorize(self, num_envs: int, device: str = "cpu") -> Any:
@@ -350,5 +356,5 @@ class SoloEnv(GameEnv):
     """Any game for one player, rewarded by its outcome and the changes of the potential."""
 
     def __init__(self, game: Game, reward: OutcomeReward, baselines: Mapping[str, Agent]) -> None:
-        require(game.players == 1, f"{type(game).__name__} has two players: its environment is VersusEnv")
         super().__init__(game, RandomAgent(), reward, "first", baselines)  # an opponent that never has to move
+        require(game.players == 1, f"{type(game).__name__} has two players: its environment is VersusEnv")

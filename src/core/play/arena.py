@@ -161,9 +161,12 @@ def evaluate(
         if on_position is not None and numbers[0] == 0:
             matches[0].on_position = on_position
             on_position(matches[0].state)
-        _play_out(game, matches)
+
+        def report(ended: int, before: int = len(finished)) -> None:
+            on_progress(min((before + ended) * ranks.world_size(), episodes))
+
+        _play_out(game, matches, on_step=report)
         finished += matches
-        on_progress(min(len(finished) * ranks.world_size(), episodes))
     by_rank = ranks.gather([_game_result(game, agent, match) for match in finished])
     results = [by_rank[number % len(by_rank)][number // len(by_rank)] for number in range(episodes)]
     return Score(
@@ -241,16 +244,22 @@ def require_openings(game: Game, opening_plies: int) -> None:
 
 
 def require_varied(
-    game: Game, agent: Agent, opponent: Agent | None, opening_plies: int, episodes: int, setting: str = "episodes"
+    game: Game,
+    agent: Agent,
+    opponent: Agent | None,
+    opening_plies: int,
+    episodes: int,
+    keys: tuple[str, str] = ("opening_plies", "episodes"),
 ) -> None:
-    """Raise `UserError` if all games would repeat the same two, which is no sample; `setting` is the key of
-    `episodes`.
+    """Raise `UserError` if all games would repeat the same two, which is no sample.
+
+    `keys` are the settings that `opening_plies` and `episodes` come from.
     """
     require_openings(game, opening_plies)
     require(
         not (repeats_games(game, agent, opponent, opening_plies) and episodes > 2),
         "both players are deterministic, so there are only two different games, one for each seat: "
-        f"set opening_plies to begin with random moves, or {setting}=2",
+        f"set {keys[0]} to begin with random moves, or {keys[1]}=2",
     )
 
 
@@ -286,7 +295,12 @@ def _start_game(
     return match
 
 
-def _play_out(game: Game, matches: list[_GameInProgress], is_done: Callable[[Any], bool] = lambda state: False) -> None:
+def _play_out(
+    game: Game,
+    matches: list[_GameInProgress],
+    is_done: Callable[[Any], bool] = lambda state: False,
+    on_step: Callable[[int], None] = lambda ended: None,
+) -> None:
     """Play games to their end, or until they are done, in lockstep, so that each agent decides in batches."""
     live = matches
     while live:
@@ -299,6 +313,7 @@ def _play_out(game: Game, matches: list[_GameInProgress], is_done: Callable[[Any
             turns.setdefault(id(match.agents[game.to_move(match.state)]), []).append(match)
         for group in turns.values():
             _move(game, group)
+        on_step(len(matches) - len(live))
 
 
 def _move(game: Game, group: list[_GameInProgress]) -> None:

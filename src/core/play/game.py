@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, Protocol, runtime_checkab
 import numpy as np
 from typing_extensions import TypeVar
 
-from ..errors import UserError
+from ..errors import UserError, require
 from ..seeding import draw
 from .capabilities import AuxTask
 from .search_interface import (
@@ -143,6 +143,14 @@ class NamesMoves(Protocol):
 
     def move_name(self, state: Any, action: int) -> str:
         """Return one word, unique among the legal actions."""
+
+
+def require_declared(game: Game) -> None:
+    """Raise `UserError` if a game does not declare what every game has to."""
+    name, actions = type(game).__name__, getattr(game, "num_actions", 0)
+    require(actions > 0, f"{name} has no num_actions: set it to the number of its actions")
+    players = {Trait.ONE_PLAYER, Trait.TWO_PLAYER} & getattr(game, "traits", frozenset())
+    require(len(players) == 1, f"the traits of {name} must have one of Trait.ONE_PLAYER and Trait.TWO_PLAYER")
 
 
 def outcome_for_seat(seat: int, outcome: int) -> int:

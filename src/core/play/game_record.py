@@ -113,10 +113,9 @@ class ReplayedGame(TwoPlayerGame[Replay]):
         legal = self.legal_actions(self.view(state))
         found = next((action for action in legal if self.move_name(state, action) == text), None)
         if found is None:
-            some = ", ".join(self.move_name(state, action) for action in legal[:5])
-            raise UserError(
-                f"{text} is not a legal move here: {f'legal are {some} ...' if some else 'the game is over'}"
-            )
+            names = [self.move_name(state, action) for action in legal]
+            some = " ".join(names[:20]) + (" ..." if len(names) > 20 else "")
+            raise UserError(f"{text} is not a legal move here: {f'legal are {some}' if names else 'the game is over'}")
         return found
 
     def write_position(self, state: Replay) -> str:

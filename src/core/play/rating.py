@@ -147,7 +147,7 @@ def require_playable(game: Game, players: Mapping[str, Agent], games: int, openi
             raise UserError(f"agents: {name} cannot play this game: {error}") from error
     for one, other in combinations(players, 2):
         try:
-            require_varied(game, players[one], players[other], opening_plies, games, "games")
+            require_varied(game, players[one], players[other], opening_plies, games, ("opening_plies", "games"))
         except UserError as error:
             raise UserError(f"{one} against {other}: {error}") from error
 

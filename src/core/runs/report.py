@@ -107,7 +107,8 @@ def score_against_baselines(
     scores = {}
     for name, (player, opponent) in pairings(env, agent).items():
         try:
-            require_varied(env.game, player, opponent, opening_plies, episodes)
+            keys = "evaluation.opening_plies", "evaluation.episodes"
+            require_varied(env.game, player, opponent, opening_plies, episodes, keys)
         except UserError as error:  # a result with a warning is better than none after a long training run
             log.warning("against %s: %s", name, error)
         with progress_bar(f"games, {name}", episodes) as advance:
