@@ -34,6 +34,8 @@ def test_classes_are_the_same_under_both_names():
         == locate("src.envs.two_player_env.PythonVectorEnv")
         == "src.envs.two_player_env.PythonVectorEnv"
     )
+    assert canonical("boardlab.VersusEnv") == canonical("src.VersusEnv") == "src.envs.two_player_env.VersusEnv"
+    assert canonical("other.VersusEnv") == "other.VersusEnv"
     assert (locate("other.src.Thing"), canonical("boardlab.x"), command("train")) == (
         "other.src.Thing",
         "src.x",

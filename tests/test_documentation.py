@@ -146,7 +146,7 @@ def test_the_examples_of_extensions_run(lab: Lab):
         path.write_text(example)
     python("-c", "import src, runpy; runpy.run_path('mine/check.py')", folder=lab.folder)
     shown = re.findall(r"^python -m src\.(\w+) (--config-dir.*)$", EXTEND.read_text(), re.MULTILINE)
-    assert len(shown) == 6
+    assert len(shown) == 7
     for module, words in shown:
         lab.succeed(module, *words.split(), *(["logger=csv"] if module == "train" else []))
 

@@ -607,7 +607,8 @@ def test_a_checkpoint_is_not_chosen_by_the_same_two_games(tmp_path: Path):
     env = versus()
     env.baselines = {"first": FirstMove()}
     settings: dict[str, Any] = {"losses": PLAIN_WEIGHTS}
-    with pytest.raises(UserError, match="both players are deterministic"):
+    advice = "both players are deterministic.* set algo.eval_opening_plies .* or algo.eval_episodes=2"
+    with pytest.raises(UserError, match=advice):
         ppo(**settings).check(env, no_curriculum())
     ppo(**settings, eval_opening_plies=2).check(env, no_curriculum())
 

@@ -51,6 +51,23 @@ def test_seats():
         versus(seat="middle")
 
 
+@pytest.mark.parametrize(
+    ("declared", "message"),
+    [
+        ({"num_actions": 0}, "has no num_actions"),
+        ({"traits": frozenset()}, "one of Trait.ONE_PLAYER and Trait.TWO_PLAYER"),
+        ({"traits": frozenset({Trait.ONE_PLAYER, Trait.TWO_PLAYER})}, "one of Trait.ONE_PLAYER and Trait.TWO_PLAYER"),
+        ({"observation_range": (1.0, 2.0)}, "observes 0 to 0, outside of its observation_range: 1 to 2"),
+        ({"observation_range": (-2.0, -1.0)}, "outside of its observation_range: -2 to -1"),
+    ],
+)
+def test_a_game_that_declares_too_little_is_refused(declared: dict, message: str):
+    game = type("Changed", (TicTacToe,), declared)(symmetric=True)
+    vars(game).update({name: value for name, value in declared.items() if name in vars(game)})
+    with pytest.raises(UserError, match=message):
+        VersusEnv(game, RandomAgent(), REWARD, "random", {})
+
+
 @pytest.mark.parametrize("plies", [0, 1, 3])
 def test_games_begin_with_up_to_so_many_random_plies(plies: int):
     """The learner is to move: there is an even number of stones if it is first, and an odd one if second."""
