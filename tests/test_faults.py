@@ -31,8 +31,8 @@ from tests.lab import ROOT
 pytestmark = pytest.mark.slow
 
 TABLE = next(training for training in TRAININGS if training.name == "qlearning, tictactoe")
-SAMPLE = {"kills": 2, "files": 4, "sweeps": 2, "links": 2} | dict.fromkeys(
-    ("commands", "searches", "garbage", "interrupts", "tabs"), 1
+SAMPLE = {"files": 4, "links": 2} | dict.fromkeys(
+    ("kills", "sweeps", "commands", "searches", "garbage", "interrupts", "tabs"), 1
 )
 ELSEWHERE = {"lines", "command-lines", "torchrun"}  # in test_engine.py and test_bad_inputs.py; the last takes minutes
 

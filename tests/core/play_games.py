@@ -1,4 +1,4 @@
-"""Play a little of a game with kernels, and print a digest of it: the same however kernels are compiled."""
+"""Play a little Quoridor, and print a digest of it: the same however kernels are compiled."""
 
 import hashlib
 
@@ -8,13 +8,10 @@ import numpy as np
 from src.config.build import build
 from src.config.compose import own_hydra
 
-SEARCHES = {"minesweeper_8x8": "exact", "quoridor": "alphabeta", "deployment": "random"}
 
-
-def main(name: str) -> None:
+def main() -> None:
     with own_hydra():
-        others = ["agent@env.opponent=random"] if name == "deployment" else []  # its bots take a minute to compile
-        cfg = hydra.compose("engine", [f"env={name}", f"agent={SEARCHES[name]}", *others])
+        cfg = hydra.compose("engine", ["env=quoridor", "agent=alphabeta"])
         env, agent = build(cfg.env, "env"), build(cfg.agent, "agent")
     digest, envs = hashlib.sha256(), env.vectorize(4)
     _, info = envs.reset(seed=0)
