@@ -88,7 +88,7 @@ def add_error_pages() -> None:
         if endpoint is not None and endpoint is not app and isinstance(error, HTTPException):  # an image, not a page
             return await http_exception_handler(request, error)
         with Client(ui.page(""), request=request) as client, frame("Not found"):
-            problem("There is no such page", f"{request.url.path[:80]} does not exist. Choose one above.")
+            problem("There is no such page", f"{request.url.path[:80]} does not exist.")
         return client.build_response(request, 404)
 
     def broken() -> None:

@@ -293,10 +293,22 @@ def test_of_a_long_file_only_what_a_chart_can_show_is_parsed(run: RunPath, monke
     found = files.read_metrics(run, ["step", "dense", "sparse"])
     assert list(found.columns) == ["step", "dense", "sparse"], "only the columns asked for"
     assert sum(len(call.args[0]) for call in numbers.call_args_list) <= 3 * (files.MAX_VALUES + 41)
+    assert files.read_metrics(run, ["step"], 100) is found, "more than enough"
     dense, sparse = (found.points("step", name) for name in ("dense", "sparse"))
     assert (dense[:, 0] == -dense[:, 1]).all()
     assert (len(dense) >= files.MAX_VALUES, dense[-1].tolist()) == (True, [19_999, -19_999])
     assert sparse.tolist() == [[step, step / 2] for step in range(0, 20_000, 500)], "a rare value is never left out"
+
+
+def test_of_many_runs_fewer_values_are_read_until_one_is_seen_alone(run: RunPath):
+    (run.path / "metrics.csv").write_text("".join(["step,a\n", *(f"{step},1\n" for step in range(5000))]))
+    most = curves.values_per_run(62)
+    many = files.read_metrics(run, ["step", "a"], most)
+    assert curves.points_per_curve(62) <= len(many.columns["a"]) <= most + 1 < 400
+    assert many.last("step") == 4999
+    alone = files.read_metrics(run, ["step"], curves.values_per_run(1))
+    assert len(alone.columns["a"]) > 800
+    assert files.read_metrics(run, ["a"], most) is alone
 
 
 def test_many_runs_are_read_once_and_then_only_what_has_changed(outputs: Path, monkeypatch: pytest.MonkeyPatch):

@@ -28,8 +28,10 @@ TRAINING = ("algo.episodes=30000", "algo.shortcuts=false", "checkpoint_seconds=2
 
 
 def shot(browser: Browser) -> Image.Image:
-    """Return the page without a message or the offer of rules."""
-    browser.script("document.querySelectorAll('.lab-offer, .q-notification').forEach(part => part.remove())")
+    """Return the page without a message, the offer of rules or the progress of engines."""
+    browser.script(
+        "document.querySelectorAll('.lab-offer, .q-notification, .lab-progress').forEach(part => part.remove())"
+    )
     return Image.open(io.BytesIO(browser.driver.get_screenshot_as_png())).convert("RGB")
 
 

@@ -106,7 +106,9 @@ def board(game: Game, state: Any) -> str:
     text = escape(game.render(state))
     if type(game).image is Game.image:
         return f'<pre class="gp-text">{text}</pre>'
-    return f'<img class="gp-picture" src="{shell.data_address(shell.as_png(game.image(state)))}" alt="{text}">'
+    picture = game.image(state)
+    size, source = f"--aspect: {picture.shape[1] / picture.shape[0]:.4f}", shell.data_address(shell.as_png(picture))
+    return f'<img class="gp-picture lab-drawn fitted" style="{size}" src="{source}" alt="{text}">'
 
 
 def move_list(match: GameMatch, now: int) -> str:

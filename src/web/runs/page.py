@@ -131,11 +131,12 @@ class RunsPage:
 
         def read() -> tuple[list[Row], dict[str, Metrics]]:
             selected, wanted = dict(self.selected), curves.columns_of(self.view.metrics)
+            most = curves.values_per_run(len(selected))
             rows, logs = [self.index.row(run) for run in selected.values()], {}
             for name, run in selected.items():
                 logs[name] = files.NO_METRICS
                 with suppress(UserError):  # the row says what is wrong
-                    logs[name] = files.read_metrics(run, wanted)
+                    logs[name] = files.read_metrics(run, wanted, most)
             return rows, logs
 
         async with self._reading:

@@ -40,12 +40,12 @@ class Side:
             with ui.element("figcaption"):
                 ui.label(CHECKPOINTS[name]).classes("r-caption")
                 self._note = ui.label().classes("faint")
-            self._image = ui.element("img")
+            self._image = ui.element("img").classes("lab-drawn")
             self._image.props["alt"] = f"a game of the checkpoint {name}"
             self._dots = ui.html(sanitize=False).classes("r-dots")
             with ui.element("div").classes("r-setup") as self._setup_box:
                 ui.label("How it sets up").classes("faint")
-                self._setup = ui.element("img")
+                self._setup = ui.element("img").classes("lab-drawn")
                 self._setup.props["alt"] = f"how often the checkpoint {name} uses each place when it sets up its pieces"
             self._setup_box.set_visibility(False)
 

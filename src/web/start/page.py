@@ -11,7 +11,7 @@ from ...core.runs.index import files
 from ...core.runs.index.rows import Row, shared_index
 from .. import quoridor, shell
 from ..event_loop import in_thread
-from ..pages import discover
+from ..pages import GENERIC, discover
 from ..runs import address
 from ..runs.table import format_cell
 from ..saved_games import SavedGame
@@ -40,12 +40,17 @@ async def build(services: Services, request: Request) -> None:
     board = None
     with ui.element("div").classes("cards"):
         for page in pages:
-            if page.picture and page.games:
+            if page.picture and page.games and page.package != GENERIC:
                 with ui.link(target=page.path).classes("game-card"):
                     picture = ui.html(page.picture, sanitize=False).classes("picture")
                     board = picture if page.package == quoridor.__name__ else board
                     ui.label(page.title).classes("headline")
                     ui.label(page.summary).classes("faint")
+    with ui.element("div").classes("st-line"):
+        ui.label("More games").classes("st-section").props("role=heading aria-level=2")
+        for page in pages:
+            if page.package == GENERIC:
+                ui.link(page.title, page.path).classes("st-row")
     if games:
         with ui.element("div").classes("st-line"):
             ui.label("Continue").classes("st-section").props("role=heading aria-level=2")

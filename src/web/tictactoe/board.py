@@ -6,7 +6,7 @@ from typing import NamedTuple
 from ...envs.tictactoe.rules import EMPTY, LINES
 
 SIZE = 100  # of a cell
-SIDE = 3 * SIZE
+SIDE, LARGEST = 3 * SIZE, 780
 GRID = "".join(f'<path class="grid" d="M{at} 8V{SIDE - 8}M8 {at}H{SIDE - 8}"/>' for at in (SIZE, 2 * SIZE))
 
 
@@ -33,7 +33,7 @@ def draw(state: str, last: int | None = None, values: Mapping[int, CellValue] | 
             dx, dy = (x2 - x1) * 0.2, (y2 - y1) * 0.2
             parts.append(f'<path class="row" d="M{x1 - dx:g} {y1 - dy:g}L{x2 + dx:g} {y2 + dy:g}"/>')
     return (
-        f'<svg class="ttt fitted" viewBox="0 0 {SIDE} {SIDE}" role="grid" style="--aspect: 1; max-width: {2 * SIDE}px" '
+        f'<svg class="ttt fitted" viewBox="0 0 {SIDE} {SIDE}" role="grid" style="--aspect: 1; max-width: {LARGEST}px" '
         f'aria-label="the board">{"".join(parts)}</svg>'
     )
 

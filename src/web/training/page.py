@@ -22,6 +22,7 @@ from ..runs.details import ProgressLine
 from ..services import Services
 from .form import TrainingForm
 
+NOTHING_YET = "No training was started here yet. Choose one of the presets, and see here how it learns."
 POLL = 1.0  # seconds between looks at the jobs
 MAX_CARDS = 10
 LOG_LINES = 30
@@ -75,7 +76,7 @@ class TrainingPage:
                 resume = ui.button("Continue it", icon="restart_alt", on_click=self._resume_chosen)
                 resume.props("outline no-caps").classes("t-resume")
             with ui.element("section").props('aria-label="training runs"') as self._list:
-                self._empty = ui.label("No training was started here yet.").classes("r-card faint")
+                self._empty = ui.label(NOTHING_YET).classes("r-card faint t-empty")
 
     async def _start(self, arguments: list[str], chosen: Mapping[str, str]) -> None:
         is_sweep = arguments[:1] == [SWEEP]

@@ -13,6 +13,7 @@ from .files import Metrics
 
 MAX_POINTS = 8_000  # of a chart; longer curves are subsampled evenly
 MIN_POINTS, MOST_POINTS = 120, 1000  # of a curve
+MIN_VALUES = 300  # of a column that are read of each run
 MAX_WHISKERS = 12  # runs that have the intervals of their values in a chart, where more would cover each other
 AXES = {"step": "steps", "time/seconds": "seconds of training"}
 BANDS = {"interval": "95% interval of the mean", "range": "lowest to highest run", "none": "no band"}
@@ -101,6 +102,11 @@ def subsampled(points: np.ndarray, most: int) -> list[Any]:
 
 def points_per_curve(curves: int) -> int:
     return min(max(MAX_POINTS // max(curves, 1), MIN_POINTS), MOST_POINTS)
+
+
+def values_per_run(runs: int) -> int:
+    """Return how many numbers of a column are read for a comparison: more than are drawn, as means need them."""
+    return max(points_per_curve(runs), MIN_VALUES)
 
 
 def run_curves(runs: Mapping[str, Metrics], metric: str, scale: Scale) -> list[Curve]:

@@ -140,32 +140,36 @@ class Metrics:
 
 
 NO_METRICS = Metrics()  # of a damaged file: one object, so that pages see no change
-_metrics: dict[Path, tuple[Stamp, Metrics]] = {}  # latest read last, shared by all visitors
+_metrics: dict[Path, tuple[Stamp, int, Metrics]] = {}  # latest read last, shared by all visitors
 _metrics_lock = threading.Lock()  # of the changes of `_metrics`
 
 
-def read_metrics(run: RunPath, wanted: Collection[str]) -> Metrics:
-    """Read these columns of metrics.csv, without rows that are still being written; a file is read once."""
+def read_metrics(run: RunPath, wanted: Collection[str], most: int = MAX_VALUES) -> Metrics:
+    """Read these columns of metrics.csv, without rows that are still being written; a file is read once.
+
+    Of a column with more than `most` numbers, evenly spaced ones and the last one are read.
+    """
     version = stamp(run, "metrics.csv")
-    before, found = _metrics.get(run.path, (None, Metrics()))
-    if before != version or any(name in found.names and name not in found.columns for name in wanted):
-        data = content(run, "metrics.csv", MAX_METRICS) or b""
-        found = parse_metrics(data, [*found.columns, *wanted], f"{run.name}/metrics.csv")
+    before, kept, found = _metrics.get(run.path, (None, 0, Metrics()))
+    missing = any(name in found.names and name not in found.columns for name in wanted)
+    if before != version or kept < most or missing:
+        data, kept = content(run, "metrics.csv", MAX_METRICS) or b"", max(kept, most)
+        found = parse_metrics(data, [*found.columns, *wanted], f"{run.name}/metrics.csv", kept)
         with _metrics_lock:
             _metrics.pop(run.path, None)
-            _metrics[run.path] = version, found
+            _metrics[run.path] = version, kept, found
             while len(_metrics) > MAX_KEPT:
                 _metrics.pop(next(iter(_metrics)))
     return found
 
 
-def parse_metrics(data: bytes, wanted: Collection[str], name: str) -> Metrics:
-    """Parse the wanted columns; of one with more than `MAX_VALUES` numbers, evenly spaced ones and the last one."""
+def parse_metrics(data: bytes, wanted: Collection[str], name: str, most: int = MAX_VALUES) -> Metrics:
+    """Parse the wanted columns; of one with more than `most` numbers, evenly spaced ones and the last one."""
     table = CsvTable(data, name)
     found = [name for name in dict.fromkeys(wanted) if name in table.names]
-    chosen = np.full(len(table), len(table) <= MAX_VALUES)
+    chosen = np.full(len(table), len(table) <= most)
     for filled in [] if chosen.all() else map(np.flatnonzero, table.filled(found).T):
-        chosen[filled[:: -(-len(filled) // MAX_VALUES) or 1]] = True
+        chosen[filled[:: -(-len(filled) // most) or 1]] = True
         chosen[filled[-1:]] = True
     return Metrics(table.names, dict(zip(found, map(numbers, table.columns(found, chosen)), strict=True)))
 
