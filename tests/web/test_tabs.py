@@ -410,10 +410,10 @@ def test_two_tabs_that_move_at_once_are_told_of_the_fork(inner: Browser, monkeyp
         released.set()
     inner.wait_text(".lab-say", "Your move began a game of its own")
     assert stones(inner) == "....X...O"
-    assert inner.driver.current_url != address
+    inner.until(lambda: inner.driver.current_url != address, "an address of its own")
     inner.click(".lab-say a")
     inner.until(lambda: stones(inner) == "O...X....", "the game of the other tab")
-    assert inner.driver.current_url == address
+    inner.until(lambda: inner.driver.current_url == address, "the address of that game")
     inner.go_to(second)
     assert stones(inner) == "O...X....", "it has nothing to do with the fork"
 
