@@ -18,6 +18,7 @@ from src.config.agent_specs import quote_agents
 from src.config.build import build
 from src.config.cli import apply_group_aliases, expand_opponent, zoo_arguments
 from src.config.compose import validate
+from src.config.resolvers import open_parameters
 from tests.lab import ROOT, Lab, python
 from tests.test_compositions import composed, options
 from tests.test_sweep import need_launchers
@@ -90,7 +91,7 @@ def test_commands_of_the_pages_exist():
 )
 def test_a_command_of_a_page_composes(name: str, words: tuple[str, ...]):
     need_launchers()
-    rewritten = REWRITES.get(name, list)(list(words))
+    rewritten = open_parameters(REWRITES.get(name, list)(list(words)))
     overrides = OverridesParser.create().parse_overrides(rewritten)
     swept = [override for override in overrides if override.is_sweep_override()]
     settled = [str(override.input_line) for override in overrides if override not in swept]

@@ -38,9 +38,9 @@ def test_metrics_of_games_and_guesses():
 
 @pytest.mark.slow
 def test_playouts_of_real_guesses():
-    player = Player(8, 8, 10, candidates=3, playouts=20)
-    games = [game for seed in range(10) if (game := player.play(seed, look=True)) is not None]
-    again = [game for seed in range(10) if (game := player.play(seed, look=False)) is not None]
+    player = Player(8, 8, 14, candidates=3, playouts=20)
+    games = [game for seed in range(12) if (game := player.play(seed, look=True)) is not None]
+    again = [game for seed in range(12) if (game := player.play(seed, look=False)) is not None]
     assert [(game.won, game.guesses) for game in games] == [(game.won, game.guesses) for game in again]
     looked = [guess for game in games for guess in game.looked]
     assert len(looked) == sum(game.guesses for game in games) > 0

@@ -23,8 +23,13 @@ class RatingLine(ui.element):
             self._level = ui.link("", "#").classes("lab-try")
         ui.timer(0, self.load, once=True)  # once the browser is connected
 
-    async def load(self) -> PersonRating:
-        rating = read_rating(await ui.run_javascript(f"localStorage.getItem({self._key})", timeout=TIMEOUT))
+    async def load(self) -> PersonRating | None:
+        """Show and return the rating; None if the browser does not answer."""
+        try:
+            kept = await ui.run_javascript(f"localStorage.getItem({self._key})", timeout=TIMEOUT)
+        except TimeoutError:
+            return None
+        rating = read_rating(kept)
         self._show(rating)
         return rating
 
@@ -34,7 +39,8 @@ class RatingLine(ui.element):
             ui.timer(0, partial(self._add, level, points), once=True)
 
     async def _add(self, level: str, points: float) -> None:
-        before = await self.load()
+        if (before := await self.load()) is None:
+            return
         after = before.after(self.ladder[level], points)
         ui.run_javascript(f"localStorage.setItem({self._key}, {json.dumps(json.dumps(after))})")
         self._show(after, f", {after.elo - before.elo:+.0f}")
