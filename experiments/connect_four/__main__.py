@@ -77,8 +77,10 @@ def as_table(results: dict[str, dict[str, Any]]) -> str:
     titles = [f"won/drawn/lost against {name}" for name in OPPONENTS]
     rows = ["| | " + " | ".join(titles) + " | perfect moves (95%) |", "|---|" + "---|" * (len(titles) + 1)]
     for name, found in results.items():
-        tallies = [Tally(*counts) for counts in found["games"].values()]
-        cells = [f"{counts_of(one)}: {as_percent(one.win_rate)} ({as_interval(one)})" for one in tallies]
+        tallies = [Tally(*found["games"].get(opponent, (0, 0, 0))) for opponent in OPPONENTS]
+        cells = [
+            f"{counts_of(one)}: {as_percent(one.win_rate)} ({as_interval(one)})" if one.games else "" for one in tallies
+        ]
         low, high = wilson_interval(found["perfect"], found["positions"])
         share = as_percent(found["perfect"] / found["positions"])
         rows.append(f"| {name} | {' | '.join(cells)} | {share} ({as_percents(low, high)}) |")
