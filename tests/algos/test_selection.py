@@ -53,9 +53,9 @@ def test_ppo_opens_its_evaluations_with_random_moves(plies, monkeypatch, tmp_pat
 
     asked = []
 
-    def spy(env, agent, episodes, seed, opening_plies, on_position):
+    def spy(env, agent, episodes, seed, opening_plies, *reports):
         asked.append(opening_plies)
-        return selection_metrics(env, agent, episodes, seed, opening_plies, on_position)
+        return selection_metrics(env, agent, episodes, seed, opening_plies, *reports)
 
     monkeypatch.setattr(trainer, "selection_metrics", spy)
     env = versus()

@@ -12,7 +12,7 @@ from ...core.ranges import Bounds, check, checked, shown
 from ...core.seeding import draw
 from ..library_game import LibraryGame, Position
 
-Parameter = int | float | bool | str
+Parameter = float | bool | str  # whole numbers, too
 HERE = "env.game.parameters"
 
 
