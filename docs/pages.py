@@ -21,9 +21,7 @@ LINK = re.compile(r"(\]\()([^)#\s]+)((?:#[^)\s]*)?\))")
 IMAGE = re.compile(r'<img src="([^"]+)"')
 FOLDERS = ("docs", "conf", "src", "experiments")
 GENERATED_TABLE = "table.md"  # written by studies; the page beside it has the same table
-STABLE = {
-    PurePosixPath("src", *name.split(".")).with_suffix(".py") for name in src.EXPORTS
-}  # the rest is not searched
+STABLE = {PurePosixPath("src", *name.split(".")).with_suffix(".py") for name in src.EXPORTS}  # the rest is not searched
 NO_API = ("web", "hydra_plugins", "__init__.py")  # the pages in the browser and Hydra's plugin have no API
 
 
