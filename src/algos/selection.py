@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from ..core.play.agent import Agent, RandomAgent
@@ -29,6 +30,10 @@ def play_baselines(
     """
     opponents = [None] if env.game.players == 1 else [*env.baselines.values()] or [RandomAgent()]
     games = episodes if len(opponents) == 1 else 2 * math.ceil(episodes / len(opponents) / 2)
+
+    def report(before: int, finished: int) -> None:
+        on_progress(before + finished, len(opponents) * games)
+
     scores = [
         evaluate(
             env.game,
@@ -39,7 +44,7 @@ def play_baselines(
             opening_plies=opening_plies,
             stream="selection",
             on_position=None if number else on_position,
-            on_progress=lambda finished, before=number * games: on_progress(before + finished, len(opponents) * games),
+            on_progress=partial(report, number * games),
         )
         for number, opponent in enumerate(opponents)
     ]
