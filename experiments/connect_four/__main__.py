@@ -92,12 +92,13 @@ def main() -> None:
     algos = sorted({algo for algo, _ in PLAYERS.values()})
     parser.add_argument("--algos", nargs="+", default=algos, choices=algos)
     parser.add_argument("--seconds", type=int, default=900, help="of each training run")
+    parser.add_argument("--folder", type=Path, default=HERE, help="for results.json and table.md")
     parser.add_argument("--positions", type=int, default=200, help="solved positions of 12 to 20 plies")
     options = parser.parse_args()
     for algo in options.algos:
         train(algo, options.seconds)
     positions = list(decisions(options.positions, seed=1))
-    kept = HERE / "results.json"
+    kept = options.folder / "results.json"
     results = json.loads(kept.read_text()) if kept.exists() else {}
     trained = [name for name, (algo, _) in PLAYERS.items() if algo in options.algos]
     for name in (*trained, "mcts with 1000 playouts", "random"):
@@ -111,7 +112,7 @@ def main() -> None:
         print(f"{name}: {perfect} perfect moves of {len(positions)}", flush=True)
         results[name] = {"games": games, "perfect": perfect, "positions": len(positions)}
         write_atomic(kept, json.dumps(results, indent=1) + "\n")
-    write_atomic(HERE / "table.md", as_table(results))
+    write_atomic(options.folder / "table.md", as_table(results))
 
 
 if __name__ == "__main__":

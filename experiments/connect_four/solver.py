@@ -12,11 +12,11 @@ BOTTOM = sum(1 << col * COLUMN for col in range(COLS))
 FULL = BOTTOM * ((1 << ROWS) - 1)
 FROM_CENTER = np.array([3, 2, 4, 1, 5, 0, 6])
 TABLE_SIZE = (1 << 22) - 3  # entries, an odd number
-UNKNOWN, LOWER, UPPER, EXACT = range(4)
+LOWER, UPPER, EXACT = 1, 2, 3  # bounds
 
 
 def table() -> np.ndarray:
-    """Return an empty transposition table: a key, and below it two bits of a bound and two of a value."""
+    """Return an empty transposition table: rows of a key, and of (value + 1) << 2 | bound."""
     return np.zeros((TABLE_SIZE, 2), np.int64)
 
 

@@ -356,5 +356,6 @@ class SoloEnv(GameEnv):
     """Any game for one player, rewarded by its outcome and the changes of the potential."""
 
     def __init__(self, game: Game, reward: OutcomeReward, baselines: Mapping[str, Agent]) -> None:
-        super().__init__(game, RandomAgent(), reward, "first", baselines)  # an opponent that never has to move
+        require_declared(game)
         require(game.players == 1, f"{type(game).__name__} has two players: its environment is VersusEnv")
+        super().__init__(game, RandomAgent(), reward, "first", baselines)  # an opponent that never has to move

@@ -170,7 +170,8 @@ class GamePage(Generic[AnyMatch]):
                 raise
             log.warning("the game %s cannot be replayed", saved.key, exc_info=True)
             raise UserError(f"{DAMAGED}.") from error
-        self._saved_content, self.is_rated = self._content(), not self.match.is_over
+        # What happened before, such as a hint, is not known: a game that was left counts only if it had not begun.
+        self._saved_content, self.is_rated = self._content(), not self.match.moves
 
     def restore_variations(self, variations: Sequence[Any]) -> None:
         """Load the variations of a saved game, on pages that have some; raise if they cannot be played."""
@@ -265,7 +266,7 @@ class GamePage(Generic[AnyMatch]):
         self.adopt(game)
         self._revision, self._saved_content = game.revision, self._content()
         last = len(self.match.moves)
-        self.is_rated = self.is_rated and last >= before
+        self.is_rated = False  # the other tab may have had a hint
         self.ply = ply if ply is not None and ply < last else None  # an earlier position stays
         await self.show(moved=self.ply is None and last == before + 1)
         if self.leads:

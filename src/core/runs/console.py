@@ -51,7 +51,7 @@ class Meter:
     def advance_within(self, done: float, phase: str, speed: float) -> None:
         """Show progress within an update; `speed` is an estimate, used until two updates are measured."""
         self._measured_from = min(self._measured_from, monotonic())
-        self.done, self._phase, self._guess = done, phase, speed
+        self.done, self._phase, self._guess = done, phase, speed or self._guess
 
     def advance(self, done: int) -> None:
         """Update the progress; the time before the first call, mostly compilation, is not measured."""
@@ -143,7 +143,7 @@ def progress_bar(
                 estimated = True
                 with paused():
                     on_estimate(expected)
-            if monotonic() - second >= 1 or done >= total:
+            if monotonic() - second >= 1 or (done >= total and not phase):
                 second = monotonic()
                 on_second(meter)
             show()

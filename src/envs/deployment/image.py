@@ -52,7 +52,7 @@ def heat(share: float) -> float:
 def draw_setups(scenario: Scenario, setups: Sequence[tuple[GameState, int]]) -> np.ndarray:
     """Draw in which share of these states the player of a seat has a unit on each hex: the darker, the more often."""
     canvas, board, shares = _ground(scenario).copy(), scenario.board, dict[Hex, float]()
-    words = f"{len(setups)} deployments · darker: more often"
+    words = f"{len(setups) // len(PLAYERS)} deployments of each side · darker: more often"
     canvas.text((_width(board) / 2, MARGIN + HEADER / 2 - 7), words, 16, palette.FAINT, bold=False)
     for seat, color in enumerate(PLAYERS):
         own = [state for state, one in setups if one == seat]

@@ -1,6 +1,7 @@
 """The list of runs, and charts and differences of the selected ones."""
 
 import asyncio
+import sys
 from collections.abc import Collection
 from contextlib import suppress
 
@@ -131,7 +132,7 @@ class RunsPage:
 
         def read() -> tuple[list[Row], dict[str, Metrics]]:
             selected, wanted = dict(self.selected), curves.columns_of(self.view.metrics)
-            most = curves.values_per_run(len(selected))
+            most = sys.maxsize if float(self.view.smooth) else curves.values_per_run(len(selected))  # smooth all rows
             rows, logs = [self.index.row(run) for run in selected.values()], {}
             for name, run in selected.items():
                 logs[name] = files.NO_METRICS

@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 
 from nicegui import ui
+from numpy.random import default_rng
 
 from ...core.errors import UserError
 from ...core.play import arena
@@ -57,7 +58,7 @@ class Side:
             self._agent, self._stamp = services.agent("trained", game, changes), version
             self._setups.clear()
         played = len(self._setups)
-        if isinstance(game, SupportsSetup) and played < SETUPS:
+        if isinstance(game, SupportsSetup) and played < SETUPS and not game.is_set_up(game.initial(default_rng(SEED))):
             numbers = range(played, played + FEW)
             self._setups += arena.play_setups(game, self._agent, opponent, numbers, SEED, game.is_set_up)
             self.setup = shell.data_address(shell.as_png(game.setup_image(self._setups), COLORS))

@@ -180,7 +180,7 @@ def last_values(run: RunPath) -> dict[str, float]:
     head, where, last = data[: data.find(b"\n") + 1], f"{run.name}/metrics.csv", dict[str, float]()
     names = parse_metrics(head, (), where).names
     for begin in sorted({len(head), max(data.find(b"\n", -TAIL) + 1, len(head))}, reverse=True):
-        found = parse_metrics(head + data[begin:], [name for name in names if name not in last], where)
+        found = parse_metrics(head + data[begin:], [name for name in names if name not in last], where, len(data))
         last |= {name: value for name in names if (value := found.last(name)) is not None}
         if len(last) == len(names):
             break
