@@ -268,6 +268,9 @@ def test_the_last_value_of_each_metric_is_found_from_the_end(run: RunPath, monke
     for text, found in ((long, {"step": 3, "a": 3, "b": 5}), ("", {}), ("step,a", {})):
         (run.path / "metrics.csv").write_text(text)
         assert files.last_values(run) == found
+    rows = [f"{step},{step if step < 2501 else 'nan'}" for step in range(3000)]
+    (run.path / "metrics.csv").write_text("\n".join(["step,a", *rows, ""]))
+    assert files.last_values(run) == {"step": 2999, "a": 2500}, "of all rows, not of those that a chart shows"
 
 
 def test_metrics_are_read_again_only_if_the_file_or_the_columns_are_others(
