@@ -270,7 +270,13 @@ def begin_battle(browser: Browser) -> None:
 def choose(browser: Browser, unit: str) -> None:
     """Click on a unit, which acts next, once the board has stopped scrolling to it."""
     script = f"return document.querySelector('.token[data-unit=\"{unit}\"]').getBoundingClientRect().top"
-    browser.until(lambda: browser.script(script) == (time.sleep(0.2), browser.script(script))[1], "the board to rest")
+
+    def rests() -> bool:
+        before = browser.script(script)
+        time.sleep(0.2)
+        return bool(browser.script(script) == before)
+
+    browser.until(rests, "the board to rest")
     col, row = map(int, browser.attributes(f'.token[data-unit="{unit}"]', "data-at")[0].split())
     pick(browser, col, row)
     browser.wait_text(".headline", f"Your {unit}: choose a hex to move to, or wait")
